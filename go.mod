@@ -1,0 +1,3 @@
+module respipe
+
+go 1.26
