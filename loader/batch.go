@@ -1,0 +1,176 @@
+package loader
+
+import (
+	"math"
+	"sync/atomic"
+
+	"respipe/parser"
+)
+
+const (
+	batchBytes = 64 << 10 // a batch is cut when its RESP is this long
+	keepBuffer = 1 << 20  // a larger buffer is not used again
+	placeBytes = 24
+)
+
+// flags of a place.
+const (
+	refused uint8 = 1 << iota // nothing was sent for it, and no reply is owed
+	own                       // sent on respipe's own account: not counted as a reply
+	queued                    // answered QUEUED: one of the elements of the EXEC to come
+)
+
+// place is where one command of a batch came from and where it lies in the
+// batch. Numbers are relative to the batch's Mark, so that a command takes 24
+// bytes however long the input is.
+type place struct {
+	offset int64 // in the input
+	end    uint32
+	record int32
+	line   int32
+	class  parser.Class
+	flags  uint8
+}
+
+// Batch is a run of commands that go to a connection in one write, of one
+// input and one database. Run's goroutine fills it, the writer reads its RESP,
+// the reader counts its replies and notes its failures; when all its commands
+// are settled and its Write has returned it comes back to Run's goroutine,
+// which passes it to OnSettled. It is valid during that call.
+type Batch struct {
+	mark     parser.Mark // of the first place
+	file     string
+	resp     []byte // nil when it was let go
+	places   []place
+	failures []Failure
+
+	due   int   // replies owed
+	owned int   // of these, to commands of our own
+	start int64 // bytes that went to the connection before this batch
+	plain bool  // each place is owed a reply that concerns no other
+	state bool  // holds a command that changes the connection
+
+	// unfinished is 2 for a batch that has been handed over: one for the reader
+	// that settles it, one for the writer that returns from Write.
+	unfinished atomic.Int32
+	next       *Batch // of the pieces of a long block
+}
+
+// Len returns the number of commands, refused ones included.
+func (b *Batch) Len() int { return len(b.places) }
+
+// Pos returns where the record of command i begins.
+func (b *Batch) Pos(i int) parser.Pos {
+	p := &b.places[i]
+	return parser.Pos{File: b.file, Line: b.mark.Line + int(p.line), Offset: p.offset}
+}
+
+// N returns the number of the record of command i.
+func (b *Batch) N(i int) int64 { return b.mark.N + int64(b.places[i].record) }
+
+// Command returns the RESP of command i; nil when nothing was sent for it or
+// its bytes were let go, as they are in a block longer than the window.
+func (b *Batch) Command(i int) []byte {
+	if b.resp == nil || b.places[i].flags&(refused|own) != 0 {
+		return nil
+	}
+	return b.bytesOf(i)
+}
+
+func (b *Batch) bytesOf(i int) []byte {
+	start := uint32(0)
+	if i > 0 {
+		start = b.places[i-1].end
+	}
+	return b.resp[start:b.places[i].end]
+}
+
+// Failures returns what went wrong, in the order of the commands, but that the
+// errors of an EXEC's elements may stand behind those of later commands.
+func (b *Batch) Failures() []Failure { return b.failures }
+
+// markOf returns the place of command i as a place to go on from.
+func (b *Batch) markOf(i int) parser.Mark {
+	m, pos := b.mark, b.Pos(i)
+	m.N, m.Line, m.Offset = b.N(i), pos.Line, pos.Offset
+	return m
+}
+
+// fits reports whether a command at pos can have its place in b.
+func (b *Batch) fits(n int64, pos parser.Pos) bool {
+	return len(b.places) == 0 ||
+		pos.File == b.file && small(n-b.mark.N) && small(int64(pos.Line-b.mark.Line))
+}
+
+func small(difference int64) bool {
+	return difference >= math.MinInt32 && difference <= math.MaxInt32
+}
+
+// add notes a command whose RESP, if any, has just been appended.
+func (b *Batch) add(n int64, pos parser.Pos, class parser.Class, flags uint8) {
+	b.places = append(b.places, place{
+		offset: pos.Offset,
+		end:    uint32(len(b.resp)),
+		record: int32(n - b.mark.N),
+		line:   int32(pos.Line - b.mark.Line),
+		class:  class,
+		flags:  flags,
+	})
+	if flags&refused == 0 {
+		b.due++
+	}
+	if flags&own != 0 {
+		b.owned++
+	}
+}
+
+// fail notes what went wrong with command i.
+func (b *Batch) fail(i int, text []byte, ours bool) {
+	b.failures = append(b.failures, Failure{I: i, Text: b.keepText(text), Ours: ours})
+}
+
+// warn notes what is no error in the counts.
+func (b *Batch) warn(i int, text string) {
+	b.failures = append(b.failures, Failure{I: i, Text: []byte(text), Warning: true})
+}
+
+// keepText copies text, unless it says what the last failure said: a flood of
+// one error costs no memory for its words.
+func (b *Batch) keepText(text []byte) []byte {
+	if k := len(b.failures); k > 0 && string(b.failures[k-1].Text) == string(text) {
+		return b.failures[k-1].Text
+	}
+	return append([]byte(nil), text...)
+}
+
+// cost is how many bytes b keeps.
+func (b *Batch) cost() int64 { return int64(len(b.resp)) + placeBytes*int64(len(b.places)) }
+
+// reset makes b empty, for the commands from mark on.
+func (b *Batch) reset(mark parser.Mark, file string) {
+	b.mark, b.file = mark, file
+	b.resp, b.places, b.failures = b.resp[:0], b.places[:0], b.failures[:0]
+	b.due, b.owned, b.start = 0, 0, 0
+	b.plain, b.state, b.next = true, false, nil
+	b.unfinished.Store(2)
+}
+
+// freeList keeps batches for use again. It belongs to Run's goroutine.
+type freeList []*Batch
+
+func (l *freeList) get() *Batch {
+	if n := len(*l); n > 0 {
+		b := (*l)[n-1]
+		*l = (*l)[:n-1]
+		return b
+	}
+	return new(Batch)
+}
+
+func (l *freeList) put(b *Batch) {
+	if cap(b.resp) > keepBuffer || cap(b.places)*placeBytes > keepBuffer || cap(b.failures) > batchBytes {
+		return
+	}
+	clear(b.failures)
+	*l = append(*l, b)
+}

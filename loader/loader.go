@@ -1,0 +1,46 @@
+// Package loader carries commands to a server: connections, a bounded window
+// of unanswered commands, replies, and the report. It knows no format.
+package loader
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"respipe/parser"
+)
+
+// Source is where commands come from. It is used by one goroutine.
+type Source interface {
+	// Next fills in the next command. It returns nil; a *parser.Error for a
+	// record that was refused, after which reading goes on; io.EOF at the end;
+	// any other error ends the input and is returned again by every later call.
+	// The slices in the command are valid until the next call.
+	Next(*parser.Command) error
+	// Mark is where the record of the last Next begins; after io.EOF, the end.
+	Mark() parser.Mark
+	// Await lends the source a way to wait for its input. Run calls it once;
+	// until then the source waits plainly.
+	Await(parser.Wait)
+}
+
+// Config is how a load is done.
+type Config struct {
+	Dial           func(context.Context) (net.Conn, error) // a fresh connection, TLS handshake done
+	User, Pass     string                                  // for AUTH; none if Pass is empty
+	DB             int                                     // database to select
+	ConnectTimeout time.Duration                           // for Dial and greeting together; 0 is no limit
+
+	Window      int           // commands that may be unanswered; 0 bounds the bytes only
+	WindowBytes int64         // bytes of them that may be kept
+	Timeout     time.Duration // no reply for this long while commands are unanswered; 0 is for ever
+	MaxErrors   int64         // stop reading once there are more; -1 is no limit
+
+	CountKeys bool // ask for the number of keys, for Server.Keys
+
+	// OnConnect, if set, is told who answered, before the first command.
+	OnConnect func(*Server)
+	// OnSettled, if set, is called by Run's goroutine for each batch, in the
+	// order of the input; an error ends the load.
+	OnSettled func(*Batch) error
+}

@@ -1,0 +1,61 @@
+package loader
+
+import (
+	"time"
+
+	"respipe/parser"
+)
+
+// Report is what a load did. The counts hold for every way of ending.
+type Report struct {
+	Server *Server // nil when the connection was not made
+
+	Errors  int64 // error replies, error elements of EXEC replies, refused records
+	Replies int64 // answered commands of the input, error replies included
+	Records int64 // records read, refused ones included
+
+	// Every command that was handed out by the source is in one of these.
+	Acknowledged int64 // answered, and not with an error
+	Refused      int64 // answered with an error, or refused before it was sent
+	Unknown      int64 // handed to the kernel to its last byte and never answered
+	NotSent      int64 // never left, or queued in a block that was not executed
+
+	Sent      int64 // commands of the input written to their last byte
+	Bytes     int64 // bytes written
+	Duration  time.Duration
+	Kinds     []*Kind     // errors by kind, in the order of their first place
+	InputDone bool        // the input was read to its end
+	Position  parser.Mark // where to go on from: the oldest record not settled, or where reading stopped
+	File      string      // name of the input of Position
+	FirstLost parser.Pos  // first and last place of Unknown
+	LastLost  parser.Pos
+	OpenBlock bool // Position is the MULTI or WATCH of a block that was open
+}
+
+// Kind is a group of errors that differ in names and numbers only.
+type Kind struct {
+	Text  string // of its first error
+	Count int64
+	First parser.Pos
+}
+
+// Failure is what went wrong with one command of a Batch.
+type Failure struct {
+	I       int    // index in the batch
+	Text    []byte // the server's words, or ours
+	Kind    *Kind  // nil for a warning
+	Nth     int64  // 1 for the first of its kind
+	Ours    bool   // refused by respipe, not by the server
+	Warning bool   // not an error in the counts: an EXEC answered nil
+}
+
+// Server is who answered the greeting.
+type Server struct {
+	Addr    string // remote address of the connection
+	Name    string // redis, valkey
+	Version string
+	Mode    string // standalone, cluster, sentinel
+	Role    string // master, replica
+	DB      int
+	Keys    int64 // in that database; -1 when the server does not tell
+}

@@ -1,0 +1,312 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"time"
+
+	"respipe/parser"
+)
+
+// ErrTooManyErrors is what Run returns when there were more errors than
+// Config.MaxErrors.
+var ErrTooManyErrors = errors.New("too many errors")
+
+// errStop ends the reading; why is in run.stopped or run.lost.
+var errStop = errors.New("loader: reading is over")
+
+// run is a load. All of it belongs to the goroutine that called Run.
+type run struct {
+	ctx  context.Context
+	done <-chan struct{} // of ctx, nil once seen
+	src  Source
+	cfg  Config
+	rep  *Report
+
+	conn    *conn
+	stopped error // the context's cause, ErrTooManyErrors or the hook's error
+	lost    error // the connection's end
+	broken  error // the input's
+
+	batch *Batch // being filled, or nil
+	limit int    // commands it may hold
+	cut   int    // bytes it may hold
+	free  freeList
+
+	unanswered int   // commands that were handed over and are not answered
+	kept       int   // batches that were handed over and are not released
+	keptBytes  int64 // of these
+	handed     int64 // bytes handed over since the connection was made
+	held       bool  // what is answered ends inside a block, which is kept
+
+	block  openBlock
+	db     int   // selected on the connection
+	last   int64 // number of the last record that was read
+	early  int64 // refused by us, not in the report yet
+	inHand bool  // the source's last command was not taken on
+
+	stall stallClock
+	kinds kinds
+}
+
+// Run loads what src gives into the server that cfg.Dial reaches. It returns
+// when the input has ended and all is answered, or earlier when ctx ends, when
+// there are too many errors, when the input is broken or when the connection
+// is lost. The Report is never nil. The error joins all that applies of: a
+// *ConnectError, when nothing was sent; the cause of ctx; ErrTooManyErrors; an
+// error of OnSettled; the source's error; a *LostError.
+func Run(ctx context.Context, src Source, cfg Config) (*Report, error) {
+	began := time.Now()
+	r := &run{ctx: ctx, done: ctx.Done(), src: src, cfg: cfg, db: cfg.DB, rep: &Report{}}
+	r.cut = int(min(batchBytes, max(cfg.WindowBytes/4, 1)))
+	defer func() { r.rep.Duration = time.Since(began) }()
+
+	nc, server, err := connect(ctx, cfg)
+	if err != nil {
+		return r.rep, err
+	}
+	r.rep.Server = server
+	if cfg.OnConnect != nil {
+		cfg.OnConnect(server)
+	}
+	r.conn = newConn(nc, cfg.DB, cfg.WindowBytes)
+	r.stall = newStallClock(cfg.Timeout)
+	defer r.stall.stop()
+	src.Await(r.await)
+	r.load()
+	r.drain()
+	r.conn.close()
+	r.account()
+	return r.rep, errors.Join(r.stopped, r.lost, r.broken)
+}
+
+// load routes every command until the input ends or reading must stop.
+func (r *run) load() {
+	var c parser.Command
+	for {
+		err := r.src.Next(&c)
+		if err == nil {
+			err = r.route(&c)
+		} else if bad, ok := errors.AsType[*parser.Error](err); ok {
+			err = r.refuse(bad)
+		} else {
+			r.inputEnded(err)
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// inputEnded is called with the error that ended the input.
+func (r *run) inputEnded(err error) {
+	switch {
+	case errors.Is(err, errStop):
+		return
+	case errors.Is(err, io.EOF):
+		r.rep.InputDone = true
+	default:
+		r.broken = err
+		r.last++
+		r.rep.Records++
+		r.early++
+	}
+	if r.block.open && r.breakBlock() != nil {
+		return
+	}
+	r.flush()
+}
+
+// route takes the command on: it waits for room and appends it to the batch.
+func (r *run) route(c *parser.Command) error {
+	r.inHand = true
+	if c.N != r.last {
+		r.last = c.N
+		r.rep.Records++
+	}
+	if r.block.open && c.File != r.block.file {
+		if err := r.breakBlock(); err != nil {
+			return err
+		}
+	}
+	size := len(c.Raw)
+	if c.Raw == nil {
+		size = parser.CommandSize(c.Args)
+	}
+	if err := r.room(c.N, c.Pos, size, nil); err != nil {
+		return err
+	}
+	r.inHand = false
+	if c.Op.Class >= parser.State {
+		return r.routeSpecial(c)
+	}
+	r.append(c)
+	return r.cutFull()
+}
+
+// append puts the command into the batch.
+func (r *run) append(c *parser.Command) {
+	if c.Raw != nil {
+		r.batch.resp = append(r.batch.resp, c.Raw...)
+	} else {
+		r.batch.resp = parser.AppendCommand(r.batch.resp, c.Args)
+	}
+	r.batch.add(c.N, c.Pos, c.Op.Class, 0)
+}
+
+// refuse notes a record that the source refused. It stands in the batch
+// between its neighbours, so that errors come in the order of the input.
+func (r *run) refuse(bad *parser.Error) error {
+	r.inHand = true
+	mark := r.src.Mark()
+	if mark.N != r.last {
+		r.last = mark.N
+		r.rep.Records++
+	}
+	if r.block.open && mark.File != r.block.file {
+		if err := r.breakBlock(); err != nil {
+			return err
+		}
+	}
+	r.block.spoil(bad.Pos.Line)
+	if err := r.room(mark.N, bad.Pos, 0, nil); err != nil {
+		return err
+	}
+	r.inHand = false
+	r.batch.add(mark.N, bad.Pos, parser.Refused, refused)
+	r.failHere(bad.Err.Error())
+	return r.cutFull()
+}
+
+// failHere says of the command that was added last that we refuse it.
+func (r *run) failHere(text string) {
+	r.batch.plain = false
+	r.batch.fail(r.batch.Len()-1, []byte(text), true)
+	r.early++
+	r.checkErrors()
+}
+
+// checkErrors stops the reading when there are too many errors.
+func (r *run) checkErrors() {
+	if r.cfg.MaxErrors >= 0 && r.rep.Errors+r.early > r.cfg.MaxErrors && r.stopped == nil {
+		r.stopped = ErrTooManyErrors
+	}
+}
+
+// room makes sure that there is a batch with room for a command of size bytes
+// at pos, and waits for the window. A new batch begins at first, or at the
+// record that the source is at if that is nil.
+func (r *run) room(n int64, pos parser.Pos, size int, first *parser.Mark) error {
+	if b := r.batch; b != nil {
+		if len(b.resp)+size <= r.cut && b.fits(n, pos) {
+			return nil
+		}
+		if err := r.handOver(); err != nil {
+			return err
+		}
+	}
+	for !r.windowOpen(size) {
+		if err := r.step(); err != nil {
+			return err
+		}
+	}
+	mark := r.markHere(first)
+	r.batch = r.free.get()
+	r.batch.reset(mark, pos.File)
+	r.limit = r.batchLimit()
+	return nil
+}
+
+func (r *run) markHere(first *parser.Mark) parser.Mark {
+	if first != nil {
+		return *first
+	}
+	mark := r.src.Mark()
+	mark.DB = r.db
+	return mark
+}
+
+// windowOpen reports whether another batch, of one command of size bytes or of
+// the usual length, may be handed over.
+func (r *run) windowOpen(size int) bool {
+	if r.unanswered == 0 {
+		return true
+	}
+	return (r.cfg.Window == 0 || r.unanswered < r.cfg.Window) &&
+		r.kept < maxBatches &&
+		r.keptBytes+int64(max(size, r.cut)) <= r.cfg.WindowBytes
+}
+
+// batchLimit is how many commands the next batch may hold: a quarter of the
+// window, so that some are under way while others are filled.
+func (r *run) batchLimit() int {
+	if r.cfg.Window == 0 {
+		return math.MaxInt
+	}
+	return max(1, min(r.cfg.Window/4, r.cfg.Window-r.unanswered))
+}
+
+// cutFull hands the batch over when it is full.
+func (r *run) cutFull() error {
+	if b := r.batch; len(b.places) >= r.limit || len(b.resp) >= r.cut {
+		return r.handOver()
+	}
+	return r.ending()
+}
+
+// handOver gives the batch to the connection.
+func (r *run) handOver() error {
+	b := r.batch
+	if b.due == 0 {
+		return r.settleAlone()
+	}
+	r.batch = nil
+	b.start = r.handed
+	r.handed += int64(len(b.resp))
+	if r.unanswered == 0 {
+		r.stall.restart()
+	}
+	r.unanswered += b.due
+	r.kept++
+	r.keptBytes += b.cost()
+	r.conn.hand(b)
+	return r.poll()
+}
+
+// settleAlone settles a batch of refused records, in its turn.
+func (r *run) settleAlone() error {
+	for !r.idle() {
+		if err := r.step(); err != nil {
+			return err
+		}
+	}
+	r.settleRefused()
+	return r.ending()
+}
+
+func (r *run) settleRefused() {
+	b := r.batch
+	r.batch = nil
+	r.settle(b)
+	r.free.put(b)
+}
+
+// flush hands over what is in the batch; refused records alone are settled if
+// nothing is under way, else when that is answered.
+func (r *run) flush() error {
+	switch {
+	case r.batch == nil || r.batch.Len() == 0:
+	case r.batch.due > 0:
+		return r.handOver()
+	case r.idle():
+		r.settleRefused()
+	}
+	return r.ending()
+}
+
+// idle reports whether nothing is under way: all is answered and settled, but
+// for a block that waits for its end.
+func (r *run) idle() bool { return r.unanswered == 0 && (r.kept == 0 || r.held) }
