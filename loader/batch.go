@@ -158,13 +158,14 @@ func (b *Batch) reset(mark parser.Mark, file string) {
 // freeList keeps batches for use again. It belongs to Run's goroutine.
 type freeList []*Batch
 
-func (l *freeList) get() *Batch {
+// get returns a batch with room for so many bytes and commands.
+func (l *freeList) get(bytes, commands int) *Batch {
 	if n := len(*l); n > 0 {
 		b := (*l)[n-1]
 		*l = (*l)[:n-1]
 		return b
 	}
-	return new(Batch)
+	return &Batch{resp: make([]byte, 0, bytes), places: make([]place, 0, commands+commands/16)}
 }
 
 func (l *freeList) put(b *Batch) {

@@ -33,6 +33,7 @@ type run struct {
 	batch *Batch // being filled, or nil
 	limit int    // commands it may hold
 	cut   int    // bytes it may hold
+	usual int    // commands in the last batch that was full
 	free  freeList
 
 	unanswered int   // commands that were handed over and are not answered
@@ -204,6 +205,7 @@ func (r *run) room(n int64, pos parser.Pos, size int, first *parser.Mark) error 
 		if len(b.resp)+size <= r.cut && b.fits(n, pos) {
 			return nil
 		}
+		r.usual = len(b.places)
 		if err := r.handOver(); err != nil {
 			return err
 		}
@@ -214,7 +216,7 @@ func (r *run) room(n int64, pos parser.Pos, size int, first *parser.Mark) error 
 		}
 	}
 	mark := r.markHere(first)
-	r.batch = r.free.get()
+	r.batch = r.free.get(r.cut, r.usual)
 	r.batch.reset(mark, pos.File)
 	r.limit = r.batchLimit()
 	return nil
@@ -235,7 +237,7 @@ func (r *run) windowOpen(size int) bool {
 	if r.unanswered == 0 {
 		return true
 	}
-	return (r.cfg.Window == 0 || r.unanswered < r.cfg.Window) &&
+	return (r.cfg.Window == 0 || r.unanswered+min(r.quarter(), max(r.usual, 1)) <= r.cfg.Window) &&
 		r.kept < maxBatches &&
 		r.keptBytes+int64(max(size, r.cut)) <= r.cfg.WindowBytes
 }
@@ -246,12 +248,15 @@ func (r *run) batchLimit() int {
 	if r.cfg.Window == 0 {
 		return math.MaxInt
 	}
-	return max(1, min(r.cfg.Window/4, r.cfg.Window-r.unanswered))
+	return min(r.quarter(), max(1, r.cfg.Window-r.unanswered))
 }
+
+func (r *run) quarter() int { return max(1, r.cfg.Window/4) }
 
 // cutFull hands the batch over when it is full.
 func (r *run) cutFull() error {
 	if b := r.batch; len(b.places) >= r.limit || len(b.resp) >= r.cut {
+		r.usual = len(b.places)
 		return r.handOver()
 	}
 	return r.ending()
