@@ -1,0 +1,125 @@
+package formats
+
+import (
+	"errors"
+	"io"
+	"os"
+)
+
+const (
+	chunkSize = 256 << 10 // bytes of one read
+	room      = 64 << 10  // bytes before them, for the cut record of the chunk before
+	buffers   = 3         // one is read into, one is under way, one is parsed
+)
+
+var errClosed = errors.New("the input was closed")
+
+// feed is the input goroutine and its channels. It alone may block in a read
+// of the input; where that never returns, it is left behind.
+//
+// A chunk is a whole buffer: its data begin at room. An empty chunk ends a
+// file. The feed closes ready at the end of the input, or early after an error,
+// which stands in err then. The receiver gives chunks back by free, which has
+// room for all of them.
+type feed struct {
+	files []string
+	stdin io.Reader
+	ready chan []byte
+	free  chan []byte
+	done  chan struct{} // closed by the receiver, which wants no more
+	made  int           // buffers that there are
+	err   error
+}
+
+func newFeed(files []string, stdin io.Reader) *feed {
+	return &feed{
+		files: files,
+		stdin: stdin,
+		ready: make(chan []byte, buffers-2),
+		free:  make(chan []byte, buffers),
+		done:  make(chan struct{}),
+	}
+}
+
+// run reads the files one after another.
+func (f *feed) run() {
+	defer close(f.ready)
+	for _, name := range f.files {
+		if f.err = f.read(name); f.err != nil {
+			return
+		}
+	}
+}
+
+// read hands out one file and the empty chunk behind it. What a read returns
+// is passed on at once, however little it is.
+func (f *feed) read(name string) error {
+	r, err := f.open(name)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for empty := 0; empty < 100; {
+		buf := f.buffer()
+		if buf == nil {
+			return errClosed
+		}
+		n, err := r.Read(buf[room:])
+		if n > 0 {
+			empty = 0
+			if !f.send(buf[:room+n]) {
+				return errClosed
+			}
+		} else {
+			empty++
+			f.free <- buf
+		}
+		if err == io.EOF {
+			if !f.send(nil) {
+				return errClosed
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return io.ErrNoProgress
+}
+
+// open opens a file. Standard input is not ours to close.
+func (f *feed) open(name string) (io.ReadCloser, error) {
+	if name == stdinArg {
+		return io.NopCloser(f.stdin), nil
+	}
+	return os.Open(name)
+}
+
+// buffer returns a buffer to read into; nil when the receiver has gone.
+func (f *feed) buffer() []byte {
+	select {
+	case buf := <-f.free:
+		return buf[:cap(buf)]
+	default:
+	}
+	if f.made < buffers {
+		f.made++
+		return make([]byte, room+chunkSize)
+	}
+	select {
+	case buf := <-f.free:
+		return buf[:cap(buf)]
+	case <-f.done:
+		return nil
+	}
+}
+
+// send passes a chunk on; false when the receiver has gone.
+func (f *feed) send(chunk []byte) bool {
+	select {
+	case f.ready <- chunk:
+		return true
+	case <-f.done:
+		return false
+	}
+}

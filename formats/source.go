@@ -1,0 +1,344 @@
+package formats
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+
+	"respipe/parser"
+)
+
+// Source reads commands from files, one after another, and refuses those that
+// must not be sent. But for BytesRead it is used by one goroutine.
+type Source struct {
+	opt     Options
+	files   []string
+	formats []*Format // by file; nil where its first bytes tell
+	mapping *mapping  // of records to commands; nil without templates
+	size    int64
+
+	feed   *feed
+	in     *Input
+	closed bool
+
+	file     int // index of the file at hand
+	begun    bool
+	beginErr error // why it could not be begun
+	commands Commands
+	records  Records // one of the two is set
+	rec      parser.Record
+	ops      parser.Ops
+	guard    guard
+
+	n    int64      // records so far
+	last int64      // number of the last one to be read
+	pos  parser.Pos // of the last one
+	err  error      // why reading ended
+}
+
+// Open makes a Source over files, as they stand on the command line: names,
+// globs, and "-" for standard input, which is also meant where there are none.
+// It reads nothing yet. The error is a *UsageError.
+func Open(files []string, opt Options) (*Source, error) {
+	switch opt.Delimiter {
+	case '"', '\r', '\n':
+		return nil, usagef("--delimiter %q cannot part fields", opt.Delimiter)
+	}
+	files, size, err := resolve(files)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMapping(&opt)
+	if err != nil {
+		return nil, err
+	}
+	known := make([]*Format, len(files))
+	for i, file := range files {
+		if known[i], err = formatOf(file, &opt); err != nil {
+			return nil, err
+		}
+	}
+	s := newSource(files, known, m, opt)
+	s.size = size
+	return s, nil
+}
+
+func newSource(files []string, known []*Format, m *mapping, opt Options) *Source {
+	s := &Source{opt: opt, files: files, formats: known, mapping: m, last: math.MaxInt64}
+	if opt.Limit >= 0 && opt.Limit < math.MaxInt64-opt.Skip {
+		s.last = opt.Skip + opt.Limit
+	}
+	s.feed = newFeed(files, opt.Stdin)
+	s.in = &Input{feed: s.feed, wait: plainWait(context.Background())}
+	s.in.begin(shown(files[0]))
+	return s
+}
+
+// plainWait waits for the next chunk or the end of ctx.
+func plainWait(ctx context.Context) parser.Wait {
+	return func(ready <-chan []byte) (chunk []byte, ok bool, err error) {
+		select {
+		case chunk, ok = <-ready:
+			return chunk, ok, nil
+		case <-ctx.Done():
+			return nil, false, context.Cause(ctx)
+		}
+	}
+}
+
+// Await lends the Source a way to wait for its input. Until then it waits
+// plainly.
+func (s *Source) Await(wait parser.Wait) { s.in.wait = wait }
+
+// BytesRead returns how many bytes have been taken from the files. It may be
+// called by any goroutine.
+func (s *Source) BytesRead() int64 { return s.in.taken.Load() }
+
+// Size returns the sum of the sizes of the files in bytes, -1 if not all of
+// them are regular.
+func (s *Source) Size() int64 { return s.size }
+
+// Close ends the input goroutine, unless it sits in a read that does not
+// return: then it is left behind.
+func (s *Source) Close() {
+	if !s.closed {
+		s.closed = true
+		close(s.feed.done)
+	}
+}
+
+// Prepare checks the templates against the columns of the first file, which
+// may mean to wait for it until ctx ends, and of all files that can be opened
+// twice. The error is a *UsageError, or the cause of ctx. Whatever else is
+// wrong with the files, Next tells when it gets there.
+func (s *Source) Prepare(ctx context.Context) error {
+	for i, file := range s.files {
+		if !s.holdsRecords(i) {
+			continue
+		}
+		var err error
+		if i == 0 {
+			s.in.wait = plainWait(ctx)
+			err = s.begin()
+			s.in.wait = plainWait(context.Background())
+		} else if isRegular(file) {
+			err = s.peek(ctx, i)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if usage := asUsage(err); usage != nil {
+			return usage
+		}
+	}
+	return nil
+}
+
+// holdsRecords reports whether the i-th file will be read as records.
+func (s *Source) holdsRecords(i int) bool {
+	return s.mapping != nil || s.formats[i] != nil && s.formats[i].Records != nil
+}
+
+// peek begins the i-th file in a Source of its own.
+func (s *Source) peek(ctx context.Context, i int) error {
+	opt := s.opt
+	opt.Note = nil
+	p := newSource(s.files[i:i+1], s.formats[i:i+1], s.mapping, opt)
+	defer p.Close()
+	p.in.wait = plainWait(ctx)
+	return p.begin()
+}
+
+// asUsage returns the *UsageError in err, with its place; nil if there is none.
+func asUsage(err error) error {
+	if err == nil {
+		return nil
+	}
+	usage, ok := errors.AsType[*UsageError](err)
+	if !ok {
+		return nil
+	}
+	if broken, ok := errors.AsType[*parser.Broken](err); ok {
+		usage = &UsageError{Msg: broken.Pos.String() + ": " + usage.Msg, Hint: usage.Hint}
+	}
+	return usage
+}
+
+// begin makes the reader of the file at hand, once; its error is kept.
+func (s *Source) begin() error {
+	if !s.begun {
+		if s.file == 0 {
+			go s.feed.run()
+		}
+		s.begun = true
+		s.beginErr = s.makeReader()
+	}
+	return s.beginErr
+}
+
+// makeReader looks at the head of the file at hand and makes its reader.
+func (s *Source) makeReader() error {
+	file := s.files[s.file]
+	s.in.begin(shown(file))
+	s.guard = guard{}
+	s.commands, s.records = nil, nil
+	format, err := detect(s.in, s.formats[s.file], &s.opt)
+	if err == io.EOF {
+		s.opt.note(s.in.Pos(), "empty, no records")
+	}
+	if err != nil {
+		return err
+	}
+	if format.Commands != nil {
+		s.commands = format.Commands(s.in, &s.opt)
+		return nil
+	}
+	var want Want
+	if s.mapping != nil {
+		want = s.mapping.want()
+	}
+	pos := s.in.Pos()
+	s.records = format.Records(s.in, &s.opt, want)
+	columns, err := s.records.Head()
+	if err == nil && s.mapping == nil {
+		err = &parser.Broken{Pos: pos, Err: needsKey(file, format, columns)}
+	}
+	return err
+}
+
+// Next fills in the next command, and returns nil; a *parser.Error for a record
+// that is refused; io.EOF at the end. Any other error ends the reading: a
+// *parser.Broken, or what Wait returned. The last two come again with every
+// call. The slices in c are valid until the next call.
+func (s *Source) Next(c *parser.Command) error {
+	if s.err != nil {
+		return s.err
+	}
+	if s.mapping != nil && s.take(c) {
+		return nil
+	}
+	for s.n < s.last {
+		switch err := s.read(c); err.(type) {
+		case nil, *parser.Error:
+			if s.n > s.opt.Skip {
+				return err
+			}
+		default:
+			if err != io.EOF || !s.nextFile() {
+				return s.end(err)
+			}
+		}
+	}
+	return s.end(io.EOF)
+}
+
+// read reads the next record of the file at hand and fills in its first
+// command, unless the record is left out.
+func (s *Source) read(c *parser.Command) error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	if s.records != nil {
+		return s.readRecord(c)
+	}
+	if err := s.commands.Next(c); err != nil {
+		return s.refused(err)
+	}
+	s.n++
+	s.pos = c.Pos
+	if s.n <= s.opt.Skip {
+		return nil
+	}
+	c.File, c.N, c.Last = s.file, s.n, true
+	c.Op = s.ops.Find(c.Args)
+	if err := s.guard.check(c.Op, c.Args); err != nil {
+		return &parser.Error{Pos: c.Pos, Err: err}
+	}
+	return nil
+}
+
+// readRecord is read for a format with columns.
+func (s *Source) readRecord(c *parser.Command) error {
+	if err := s.records.Read(&s.rec); err != nil {
+		return s.refused(err)
+	}
+	s.n++
+	s.pos = s.rec.Pos
+	if s.n <= s.opt.Skip {
+		return nil
+	}
+	if err := s.expand(); err != nil {
+		s.mapping.drop()
+		return &parser.Error{Pos: s.pos, Err: err}
+	}
+	s.take(c)
+	return nil
+}
+
+// expand makes all commands of the record at hand. Where one of them is
+// refused, they all are.
+func (s *Source) expand() error {
+	if err := s.mapping.expand(&s.rec, s.n); err != nil {
+		return err
+	}
+	before := s.guard
+	for i := range s.mapping.ends {
+		if err := s.guard.check(s.mapping.command(i)); err != nil {
+			s.guard = before
+			return err
+		}
+	}
+	return nil
+}
+
+// take fills in the next command of the record at hand; false if there are no
+// more.
+func (s *Source) take(c *parser.Command) bool {
+	if !s.mapping.take(c) {
+		return false
+	}
+	c.Pos, c.File, c.N = s.pos, s.file, s.n
+	return true
+}
+
+// refused takes note of a record that its reader has refused. Other errors it
+// passes on.
+func (s *Source) refused(err error) error {
+	if bad, ok := err.(*parser.Error); ok {
+		s.n++
+		s.pos = bad.Pos
+		s.guard.suspect(bad.Err, bad.Pos.Line)
+	}
+	return err
+}
+
+// nextFile goes to the next file; false if there is none.
+func (s *Source) nextFile() bool {
+	if s.file+1 == len(s.files) {
+		return false
+	}
+	s.file++
+	s.begun = false
+	return true
+}
+
+// end ends the reading.
+func (s *Source) end(err error) error {
+	s.err = err
+	s.pos = s.in.Pos()
+	if broken, ok := err.(*parser.Broken); ok {
+		s.pos = broken.Pos
+	}
+	return err
+}
+
+// Mark is where the record of the last Next begins; after an error that ends
+// the reading, where the next one would.
+func (s *Source) Mark() parser.Mark {
+	n := s.n
+	if s.err != nil {
+		n++
+	}
+	return parser.Mark{N: n, File: s.file, Offset: s.pos.Offset, Line: s.pos.Line}
+}
