@@ -1,0 +1,150 @@
+// Package redistest starts real Redis servers for tests, as net/http/httptest
+// starts web servers.
+package redistest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Server is a redis-server process of one test.
+type Server struct {
+	Addr string // "127.0.0.1:port"
+	Port string
+
+	t       testing.TB
+	process *os.Process
+	ended   chan struct{} // closed when the process is gone
+}
+
+// Start starts a redis-server on a free loopback port, with nothing saved and
+// a directory of its own, and waits until it answers. More options are given
+// as on its command line. The server is killed when the test ends. A machine
+// without redis-server fails the test.
+func Start(t testing.TB, args ...string) *Server {
+	t.Helper()
+	binary, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Fatal("redis-server is missing: run `make test` as root, or install the packages redis-server and redis-tools")
+	}
+	var ended error
+	for range 5 { // another process may take the port before the server does
+		s := &Server{Port: FreePort(t), t: t, ended: make(chan struct{})}
+		s.Addr = net.JoinHostPort("127.0.0.1", s.Port)
+		if ended = s.start(binary, args); ended == nil {
+			return s
+		}
+	}
+	t.Fatalf("redis-server does not start: %v", ended)
+	return nil
+}
+
+// FreePort returns a loopback port on which nobody listens.
+func FreePort(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
+}
+
+// Kill ends the server as a power cut would (SIGKILL), and waits for its end.
+func (s *Server) Kill() {
+	s.process.Signal(syscall.SIGKILL) // one that is gone already is no fault
+	<-s.ended
+}
+
+// Stop halts the server: its sockets stay open, and nothing answers (SIGSTOP).
+func (s *Server) Stop() { s.signal(syscall.SIGSTOP) }
+
+// Cont lets a halted server go on (SIGCONT).
+func (s *Server) Cont() { s.signal(syscall.SIGCONT) }
+
+// CLI runs redis-cli with the given arguments against the server and returns
+// what it prints, without the last line end.
+func (s *Server) CLI(args ...string) string {
+	s.t.Helper()
+	return s.Feed(nil, args...)
+}
+
+// Feed is CLI with a standard input.
+func (s *Server) Feed(stdin io.Reader, args ...string) string {
+	s.t.Helper()
+	cmd := exec.Command("redis-cli", append([]string{"-p", s.Port}, args...)...)
+	cmd.Stdin = stdin
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("redis-cli %q: %v\n%s", args, err, out)
+	}
+	return strings.TrimSuffix(string(out), "\n")
+}
+
+func (s *Server) start(binary string, args []string) error {
+	dir := s.t.TempDir()
+	logFile := filepath.Join(dir, "log")
+	cmd := exec.Command(binary, append([]string{"--port", s.Port, "--bind", "127.0.0.1", "--dir", dir,
+		"--logfile", logFile, "--save", "", "--appendonly", "no"}, args...)...)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	s.process = cmd.Process
+	go func() {
+		cmd.Wait()
+		close(s.ended)
+	}()
+	s.t.Cleanup(s.Kill)
+	if err := s.waitReady(); err != nil {
+		said, _ := os.ReadFile(logFile)
+		return fmt.Errorf("%w\n%s", err, said)
+	}
+	return nil
+}
+
+// waitReady waits until the server answers anything to a PING.
+func (s *Server) waitReady() error {
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		select {
+		case <-s.ended:
+			return errors.New("it ended at once")
+		default:
+		}
+		if Answers(s.Addr) {
+			return nil
+		}
+	}
+	return errors.New("it does not answer")
+}
+
+// Answers tells whether a server at addr answers a PING, be it with an error.
+func Answers(addr string) bool {
+	conn, err := net.DialTimeout("tcp", addr, time.Second)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(time.Second))
+	if _, err = conn.Write([]byte("PING\r\n")); err != nil {
+		return false
+	}
+	_, err = conn.Read(make([]byte, 1))
+	return err == nil
+}
+
+func (s *Server) signal(sig syscall.Signal) {
+	s.t.Helper()
+	if err := s.process.Signal(sig); err != nil {
+		s.t.Fatal(err)
+	}
+}

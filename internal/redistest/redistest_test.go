@@ -1,0 +1,48 @@
+package redistest
+
+import (
+	"testing"
+	"time"
+)
+
+func TestServer(t *testing.T) {
+	s := Start(t, "--databases", "3")
+	if got := s.CLI("SET", "k", "v"); got != "OK" {
+		t.Errorf("SET: %q", got)
+	}
+	if got := s.CLI("CONFIG", "GET", "databases"); got != "databases\n3" {
+		t.Errorf("the option did not arrive: %q", got)
+	}
+	s.Stop()
+	if Answers(s.Addr) {
+		t.Error("a halted server answers")
+	}
+	s.Cont()
+	if !Answers(s.Addr) {
+		t.Error("the server does not go on")
+	}
+	s.Kill()
+	s.Kill() // again: no fault
+	if Answers(s.Addr) {
+		t.Error("a killed server answers")
+	}
+}
+
+func TestServersStandApart(t *testing.T) {
+	a, b := Start(t), Start(t)
+	a.CLI("SET", "k", "of a")
+	if got := b.CLI("--no-raw", "GET", "k"); got != "(nil)" {
+		t.Errorf("b holds %s", got)
+	}
+}
+
+func TestStartAnswersWithPassword(t *testing.T) {
+	begin := time.Now()
+	s := Start(t, "--requirepass", "p")
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if got := s.CLI("--no-auth-warning", "-a", "p", "PING"); got != "PONG" {
+		t.Errorf("PING: %q", got)
+	}
+}
