@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// goOn returns the command line that loads what is left: the user's own, from
+// the record on that is the oldest not settled, in the database selected
+// there, and without passwords.
+func (e *ending) goOn() string {
+	at := e.report.Position
+	done := max(at.N-1, 0)
+	words := []string{"respipe"}
+	for _, o := range e.given.options {
+		if !replaced[o.name] {
+			words = append(words, o.shell()...)
+		}
+	}
+	words = append(words, "--skip", strconv.FormatInt(done, 10))
+	if limit := e.settings.input.Limit; limit >= 0 {
+		left := max(limit-(done-e.settings.input.Skip), 0)
+		words = append(words, "--limit", strconv.FormatInt(left, 10))
+	}
+	if at.DB != 0 || e.settings.server.db != 0 {
+		words = append(words, "-n", strconv.Itoa(at.DB))
+	}
+	return strings.Join(append(words, e.given.operands()...), " ")
+}
+
+// replaced are the options that are left out: those that goOn writes anew, and
+// passwords.
+var replaced = map[string]bool{"skip": true, "limit": true, "db": true, "pass": true}
+
+// shell returns an option as words for a shell. A value that holds a password
+// is shown without it.
+func (o *option) shell() []string {
+	value := o.value
+	switch o.name {
+	case "url":
+		value = withoutPassword(value)
+	case "cmd":
+		if name, _, _ := strings.Cut(value, " "); isSecretive(name) {
+			value = name + " ..."
+		}
+	}
+	switch {
+	case !o.takesValue:
+		return []string{o.typed}
+	case strings.HasPrefix(value, "-") && len(o.typed) > 2:
+		return []string{o.typed + "=" + shellQuote(value)}
+	}
+	return []string{o.typed, shellQuote(value)}
+}
+
+// operands returns the FILEs as words for a shell.
+func (l *commandLine) operands() []string {
+	var words []string
+	for _, file := range l.files {
+		if len(words) == 0 && strings.HasPrefix(file, "-") && file != "-" {
+			words = append(words, "--")
+		}
+		words = append(words, shellQuote(file))
+	}
+	return words
+}
+
+func withoutPassword(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "redis://..."
+	}
+	if u.User = url.User(u.User.Username()); u.User.Username() == "" {
+		u.User = nil
+	}
+	return u.String()
+}
+
+// shellQuote writes a word as a POSIX shell reads it; one with control
+// characters, as bash does.
+func shellQuote(word string) string {
+	switch {
+	case word != "" && strings.Trim(word, safe) == "":
+		return word
+	case printable(word) != word:
+		return "$" + dollarQuoted(word)
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// safe are the characters that mean nothing to a shell.
+const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,@%+=-"
+
+func dollarQuoted(word string) string {
+	var text strings.Builder
+	for i := range len(word) {
+		switch c := word[i]; {
+		case c == '\'' || c == '\\':
+			text.WriteString(`\` + string(c))
+		case c < ' ' || c >= 0x7f:
+			fmt.Fprintf(&text, `\x%02x`, c)
+		default:
+			text.WriteByte(c)
+		}
+	}
+	return "'" + text.String() + "'"
+}
