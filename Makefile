@@ -1,0 +1,30 @@
+STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: build test bench lint tools
+
+build:
+	go build .
+
+test: tools
+	CGO_ENABLED=1 go test -race $(TESTFLAGS) ./...
+
+# Side by side with redis-cli --pipe; `make bench BENCH=200000` for a quick run.
+bench: tools
+	BENCH=$(BENCH) go test -run '^$$' -bench . -benchtime 1x -timeout 60m .
+
+lint:
+	@test -z "$$(gofmt -s -l . | tee /dev/stderr)"
+	go vet ./...
+	$(STATICCHECK) ./...
+	go mod tidy -diff
+
+# What the tests need: a real Redis, its redis-cli, and the C compiler that
+# -race links with.
+tools:
+	@if ! command -v redis-server >/dev/null || ! command -v redis-cli >/dev/null || ! command -v gcc >/dev/null; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends redis-server redis-tools gcc libc6-dev; \
+		else \
+			echo "missing: install the packages redis-server, redis-tools, gcc and libc6-dev" >&2; exit 1; \
+		fi; \
+	fi
