@@ -76,7 +76,7 @@ func (e *ending) summary() string {
 	if e.report.InputDone {
 		text.WriteString("All data transferred. Waiting for the last reply...\n")
 	}
-	if e.connected() && e.report.Unknown == 0 {
+	if e.connected() && e.report.Unanswered == 0 {
 		text.WriteString("Last reply received from server.\n")
 	}
 	fmt.Fprintf(&text, "errors: %d, replies: %d\n", e.errors(), e.report.Replies)

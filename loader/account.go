@@ -17,7 +17,6 @@ func (r *run) settle(b *Batch) {
 	}
 	r.rep.Acknowledged += counted
 	r.rep.Sent += int64(b.due - b.owned)
-	r.rep.Bytes += int64(len(b.resp))
 	r.tally(b)
 }
 
@@ -60,6 +59,7 @@ func (r *run) account() {
 			more = false
 		}
 	}
+	r.rep.Bytes = r.conn.written
 	r.leftovers()
 	if r.broken != nil {
 		r.rep.Errors++

@@ -137,7 +137,7 @@ func TestLongBlock(t *testing.T) {
 	cfg := config(serveBlock(t, len(parser.AppendCommand(nil, src.command.Args)), n))
 	cfg.Window, cfg.WindowBytes = 1000, 1<<20
 	rep, err := Run(context.Background(), src, cfg)
-	if err != nil || rep.Acknowledged != n+1 || rep.Errors != 1 {
+	if err != nil || rep.Acknowledged != n+1 || rep.Errors != 1 || rep.Sent != n+2 || rep.Bytes < n*int64(len("*3SET")) {
 		t.Fatalf("%v, %+v", err, rep)
 	}
 	if limit := uint64(placeBytes*n + 8<<20); grown > limit {

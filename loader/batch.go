@@ -116,6 +116,11 @@ func (b *Batch) add(n int64, pos parser.Pos, class parser.Class, flags uint8) {
 		class:  class,
 		flags:  flags,
 	})
+	b.count(flags)
+}
+
+// count counts a place with these flags.
+func (b *Batch) count(flags uint8) {
 	if flags&refused == 0 {
 		b.due++
 	}

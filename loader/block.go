@@ -156,6 +156,7 @@ func (b *Batch) take(from *Batch, i int) {
 	p.line = int32(from.Pos(i).Line - b.mark.Line)
 	p.end = 0
 	b.places = append(b.places, p)
+	b.count(p.flags)
 }
 
 // placeAgo returns the piece and index of the place that was taken n places

@@ -69,11 +69,13 @@ func (l *leftover) batch(b *Batch, got int) {
 		if sent && p.flags&(refused|own) == 0 {
 			l.rep.Sent++
 		}
+		if sent && i >= got && p.flags&refused == 0 {
+			l.rep.Unanswered++
+		}
 		if p.flags&refused == 0 {
 			l.place(b, i, fateOf(i < got, sent), failed[i])
 		}
 	}
-	l.rep.Bytes += max(0, min(l.conn.written-b.start, int64(len(b.resp))))
 	if len(b.failures) > 0 {
 		l.tally(b)
 	}

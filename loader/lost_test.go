@@ -64,6 +64,25 @@ func TestLostAnywhere(t *testing.T) {
 	}
 }
 
+// TestLostInBlock loses a connection between MULTI and EXEC: nothing of the
+// block ran, so nothing is unknown, and yet not all was answered.
+func TestLostInBlock(t *testing.T) {
+	asked := 0
+	cfg := config(serve(t, func(args []string) []byte {
+		switch asked++; asked {
+		case 1:
+			return []byte("+OK\r\n")
+		case 2:
+			return []byte("+QUEUED\r\n")
+		}
+		return nil
+	}))
+	rep, err := Run(context.Background(), script("MULTI\nSET a 1\nSET b 1\nSET c 1"), cfg)
+	if err == nil || rep.Unknown != 0 || rep.NotSent != 4 || rep.Unanswered == 0 || rep.Replies != 2 {
+		t.Errorf("%v, %+v", err, rep)
+	}
+}
+
 // checkGoOn compares the counter n of the server with what the report says:
 // all before the position ran once; what is not unknown from there on did not.
 func checkGoOn(t *testing.T, name string, m *miniredis.Miniredis, rep *Report, input string) {
@@ -163,7 +182,7 @@ func TestStall(t *testing.T) {
 	if _, ok := errors.AsType[*StallError](err); !ok {
 		t.Errorf("error %v, want a stall", err)
 	}
-	if rep.Acknowledged != 1 || rep.Unknown != 1 || rep.NotSent != 1 || rep.Position.N != 2 {
+	if rep.Acknowledged != 1 || rep.Unknown != 1 || rep.NotSent != 1 || rep.Unanswered != 1 || rep.Position.N != 2 {
 		t.Errorf("report %+v", rep)
 	}
 	if rep.FirstLost.Line != 2 || rep.LastLost.Line != 2 {

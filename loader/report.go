@@ -20,16 +20,17 @@ type Report struct {
 	Unknown      int64 // handed to the kernel to its last byte and never answered
 	NotSent      int64 // never left, or queued in a block that was not executed
 
-	Sent      int64 // commands of the input written to their last byte
-	Bytes     int64 // bytes written
-	Duration  time.Duration
-	Kinds     []*Kind     // errors by kind, in the order of their first place
-	InputDone bool        // the input was read to its end
-	Position  parser.Mark // where to go on from: the oldest record not settled, or where reading stopped
-	File      string      // name of the input of Position
-	FirstLost parser.Pos  // first and last place of Unknown
-	LastLost  parser.Pos
-	OpenBlock bool // Position is the MULTI or WATCH of a block that was open
+	Sent       int64 // commands of the input written to their last byte
+	Unanswered int64 // of these, commands that have no reply
+	Bytes      int64 // bytes written
+	Duration   time.Duration
+	Kinds      []*Kind     // errors by kind, in the order of their first place
+	InputDone  bool        // the input was read to its end
+	Position   parser.Mark // where to go on from: the oldest record not settled, or where reading stopped
+	File       string      // name of the input of Position
+	FirstLost  parser.Pos  // first and last place of Unknown
+	LastLost   parser.Pos
+	OpenBlock  bool // Position is the MULTI or WATCH of a block that was open
 }
 
 // Kind is a group of errors that differ in names and numbers only.
