@@ -30,6 +30,9 @@ const (
 )
 
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(25) // little is allocated but long records: these must not pile up
+	}
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of its write, not the end of the load
 	os.Exit(run(interruptible(), os.Args, os.Stdin, os.Stdout, os.Stderr))
 }
