@@ -22,6 +22,8 @@ type Server struct {
 	Port string
 
 	t       testing.TB
+	dir     string
+	command []string // how it is started
 	process *os.Process
 	ended   chan struct{} // closed when the process is gone
 }
@@ -66,6 +68,15 @@ func (s *Server) Kill() {
 	<-s.ended
 }
 
+// Restart starts a killed server again, in the same directory and on the same
+// port, and waits until it answers.
+func (s *Server) Restart() {
+	s.t.Helper()
+	if err := s.run(); err != nil {
+		s.t.Fatalf("redis-server does not start again: %v", err)
+	}
+}
+
 // Stop halts the server: its sockets stay open, and nothing answers (SIGSTOP).
 func (s *Server) Stop() { s.signal(syscall.SIGSTOP) }
 
@@ -92,21 +103,30 @@ func (s *Server) Feed(stdin io.Reader, args ...string) string {
 }
 
 func (s *Server) start(binary string, args []string) error {
-	dir := s.t.TempDir()
-	logFile := filepath.Join(dir, "log")
-	cmd := exec.Command(binary, append([]string{"--port", s.Port, "--bind", "127.0.0.1", "--dir", dir,
-		"--logfile", logFile, "--save", "", "--appendonly", "no"}, args...)...)
+	s.dir = s.t.TempDir()
+	s.command = append([]string{binary, "--port", s.Port, "--bind", "127.0.0.1", "--dir", s.dir,
+		"--logfile", filepath.Join(s.dir, "log"), "--save", "", "--appendonly", "no"}, args...)
+	if err := s.run(); err != nil {
+		return err
+	}
+	s.t.Cleanup(func() { s.Kill() })
+	return nil
+}
+
+func (s *Server) run() error {
+	cmd := exec.Command(s.command[0], s.command[1:]...)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	s.process = cmd.Process
+	ended := make(chan struct{})
+	s.process, s.ended = cmd.Process, ended
 	go func() {
 		cmd.Wait()
-		close(s.ended)
+		close(ended)
 	}()
-	s.t.Cleanup(s.Kill)
 	if err := s.waitReady(); err != nil {
-		said, _ := os.ReadFile(logFile)
+		s.Kill()
+		said, _ := os.ReadFile(filepath.Join(s.dir, "log"))
 		return fmt.Errorf("%w\n%s", err, said)
 	}
 	return nil
