@@ -1,22 +1,26 @@
 package loader
 
 import (
-	"errors"
+	"bytes"
 	"slices"
 
 	"respipe/parser"
 )
 
+const hopeless = 1000 // such errors in a row
+
 // settle puts a batch whose commands are all settled into the report.
 func (r *run) settle(b *Batch) {
-	counted := int64(len(b.places) - b.owned)
+	counted := int64(len(b.places) - b.owned - b.away)
 	for i := range b.failures {
 		if f := &b.failures[i]; !f.Warning && b.places[f.I].flags&own == 0 {
 			counted--
 		}
 	}
+	b.settled = true
 	r.rep.Acknowledged += counted
-	r.rep.Sent += int64(b.due - b.owned)
+	r.rep.Sent += int64(b.due - b.owned - b.away)
+	r.rep.Repeated += int64(b.repeats)
 	r.tally(b)
 }
 
@@ -37,6 +41,7 @@ func (r *run) tally(b *Batch) {
 		}
 		f.Kind, f.Nth = r.kinds.count(f.Text, b.Pos(f.I))
 	}
+	r.countVain(b)
 	r.checkErrors()
 	if r.cfg.OnSettled == nil {
 		return
@@ -46,20 +51,38 @@ func (r *run) tally(b *Batch) {
 	}
 }
 
+// countVain stops the load when nothing but errors of one hopeless kind comes.
+func (r *run) countVain(b *Batch) {
+	next := 0
+	for _, f := range b.failures {
+		switch {
+		case f.Warning:
+			continue
+		case f.I != next || !isHopeless(f.Text):
+			r.inVain = 0
+		default:
+			r.inVain++
+		}
+		next = f.I + 1
+	}
+	if next < len(b.places) {
+		r.inVain = 0
+	}
+	if r.inVain >= hopeless && r.stopped == nil {
+		r.stopped = ErrHopeless
+	}
+}
+
+// isHopeless reports whether an error will be the answer to all that follows.
+// OOM and NOPERM will not: a DEL helps, and other keys may be allowed.
+func isHopeless(text []byte) bool {
+	word, _, _ := bytes.Cut(text, []byte(" "))
+	return string(word) == "NOAUTH" || string(word) == "READONLY" || string(word) == "MISCONF"
+}
+
 // account completes the report when the connection is closed: it settles what
 // can still be settled and says what became of the rest.
 func (r *run) account() {
-	for more := true; more; {
-		select {
-		case e := <-r.conn.events:
-			if e.kind != lost || errors.Is(e.err, errUnasked) {
-				r.handle(e)
-			}
-		default:
-			more = false
-		}
-	}
-	r.rep.Bytes = r.conn.written
 	r.leftovers()
 	if r.broken != nil {
 		r.rep.Errors++

@@ -48,11 +48,11 @@ func sink(t testing.TB, size int) func(context.Context) (net.Conn, error) {
 		go func() {
 			defer theirs.Close()
 			buf := make([]byte, 256<<10)
-			for _, reply := range []string{string(greetingReply([]string{"HELLO"})), "+PONG\r\n"} {
+			for _, name := range greetings {
 				if _, err := theirs.Read(buf); err != nil {
 					return
 				}
-				io.WriteString(theirs, reply)
+				theirs.Write(greetingReply([]string{name}))
 			}
 			replies := []byte(strings.Repeat("+OK\r\n", len(buf)/size+1))
 			for rest := 0; ; {
@@ -199,8 +199,13 @@ func serveBlock(t testing.TB, size, n int) func(context.Context) (net.Conn, erro
 					bw.Flush()
 				}
 			}
-			answer(len("*2\r\n$5\r\nHELLO\r\n$1\r\n2\r\n"), string(greetingReply([]string{"HELLO"})))
-			answer(len("*1\r\n$4\r\nPING\r\n"), "+PONG\r\n")
+			for _, name := range greetings {
+				request := "*1\r\n$4\r\n" + name + "\r\n"
+				if name == "HELLO" {
+					request = "*2\r\n$5\r\nHELLO\r\n$1\r\n2\r\n"
+				}
+				answer(len(request), string(greetingReply([]string{name})))
+			}
 			answer(len("*1\r\n$5\r\nMULTI\r\n"), "+OK\r\n")
 			for range n {
 				answer(size, "+QUEUED\r\n")

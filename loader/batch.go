@@ -2,6 +2,7 @@ package loader
 
 import (
 	"math"
+	"slices"
 	"sync/atomic"
 
 	"respipe/parser"
@@ -18,6 +19,10 @@ const (
 	refused uint8 = 1 << iota // nothing was sent for it, and no reply is owed
 	own                       // sent on respipe's own account: not counted as a reply
 	queued                    // answered QUEUED: one of the elements of the EXEC to come
+	again                     // answered, but not for good
+	moved                     // sent again in another batch, which counts it
+	rerun                     // sent again, and a later command has used its key before
+	acked                     // answered, in a batch that is not settled
 )
 
 // place is where one command of a batch came from and where it lies in the
@@ -48,7 +53,10 @@ type Batch struct {
 	owned int   // of these, to commands of our own
 	start int64 // bytes that went to the connection before this batch
 	plain bool  // each place is owed a reply that concerns no other
-	state bool  // holds a command that changes the connection
+
+	settled bool
+	repeats int // error replies to commands that had run before
+	away    int // commands of the input that were moved
 
 	// unfinished is 2 for a batch that has been handed over: one for the reader
 	// that settles it, one for the writer that returns from Write.
@@ -67,6 +75,18 @@ func (b *Batch) Pos(i int) parser.Pos {
 
 // N returns the number of the record of command i.
 func (b *Batch) N(i int) int64 { return b.mark.N + int64(b.places[i].record) }
+
+// Acknowledged reports whether command i was answered for good and not with an
+// error. A command that was sent again in another batch is not, here.
+func (b *Batch) Acknowledged(i int) bool {
+	flags := b.places[i].flags
+	if flags&acked != 0 {
+		return true
+	}
+	return b.settled && flags&(refused|moved|own) == 0 && !slices.ContainsFunc(b.failures, func(f Failure) bool {
+		return f.I == i && !f.Warning
+	})
+}
 
 // Command returns the RESP of command i; nil when nothing was sent for it or
 // its bytes were let go, as they are in a block longer than the window.
@@ -156,7 +176,8 @@ func (b *Batch) reset(mark parser.Mark, file string) {
 	b.mark, b.file = mark, file
 	b.resp, b.places, b.failures = b.resp[:0], b.places[:0], b.failures[:0]
 	b.due, b.owned, b.start = 0, 0, 0
-	b.plain, b.state, b.next = true, false, nil
+	b.plain, b.next = true, nil
+	b.settled, b.repeats, b.away = false, 0, 0
 	b.unfinished.Store(2)
 }
 

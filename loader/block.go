@@ -19,6 +19,7 @@ type block struct {
 	open     bool
 	watching bool        // a WATCH came before
 	watched  parser.Mark // the first of them
+	watch    [][]byte    // RESP of all of them
 	pieces   []*Batch    // places only, older than batches
 	held     []*Batch
 	bytes    int64 // kept by held
@@ -26,10 +27,10 @@ type block struct {
 	elements int        // of the EXEC to come: commands answered QUEUED
 	dbs      []dbChange // of the SELECTs among them
 
-	// Where the next element is looked for: errors come in the order of their
-	// elements, so one pass finds them all.
+	// Where the next element is looked for, at first the MULTI: errors come in
+	// the order of their elements, so one pass finds them all.
 	at      int // index of the batch, pieces and held counted as one
-	i       int // index of the place behind it
+	i       int // index of the place
 	element int // elements before that place
 }
 
@@ -42,9 +43,15 @@ type dbChange struct {
 // start opens the block at place i of the batch being answered.
 func (k *block) start(i int) {
 	k.open = true
-	k.at, k.i, k.element = 0, i+1, 0
+	k.at, k.i, k.element = len(k.pieces)+len(k.held), i, 0
 	k.elements = 0
 	k.dbs = k.dbs[:0]
+}
+
+// close ends the block; what it held stays.
+func (k *block) close() {
+	k.open, k.watching = false, false
+	k.watch = nil
 }
 
 // batch returns the batch with index at; current follows the held ones.
@@ -118,15 +125,22 @@ func (k *block) letGo() *Batch {
 	if b.unfinished.Load() > 1 {
 		return nil // the writer still uses its bytes
 	}
+	before := len(k.pieces)
 	k.bytes -= b.cost()
 	k.held = append(k.held[:0], k.held[1:]...)
 	for i := range b.places {
 		k.piece(b, i).take(b, i)
 	}
 	for _, f := range b.failures {
-		p, i := k.placeAgo(len(b.places) - f.I)
+		at, i := k.placeAgo(len(b.places) - f.I)
 		f.I = i
-		p.failures = append(p.failures, f)
+		k.pieces[at].failures = append(k.pieces[at].failures, f)
+	}
+	switch {
+	case k.at == before:
+		k.at, k.i = k.placeAgo(len(b.places) - k.i)
+	case k.at > before:
+		k.at += len(k.pieces) - before - 1
 	}
 	return b
 }
@@ -159,13 +173,13 @@ func (b *Batch) take(from *Batch, i int) {
 	b.count(p.flags)
 }
 
-// placeAgo returns the piece and index of the place that was taken n places
-// ago, 1 being the last.
-func (k *block) placeAgo(n int) (*Batch, int) {
-	at := len(k.pieces) - 1
+// placeAgo returns the index of the piece, and that in it, of the place that
+// was taken n places ago, 1 being the last.
+func (k *block) placeAgo(n int) (at, i int) {
+	at = len(k.pieces) - 1
 	for n > len(k.pieces[at].places) {
 		n -= len(k.pieces[at].places)
 		at--
 	}
-	return k.pieces[at], len(k.pieces[at].places) - n
+	return at, len(k.pieces[at].places) - n
 }

@@ -9,6 +9,9 @@ import (
 type ConnectError struct {
 	Err  error
 	Hint string // what the user may do about it, or ""
+
+	Temporary bool // it may be otherwise a little later
+	NotReady  bool // the server answers, but takes no commands now
 }
 
 func (e *ConnectError) Error() string { return e.Err.Error() }
@@ -18,9 +21,16 @@ func (e *ConnectError) Unwrap() error { return e.Err }
 type LostError struct {
 	Addr string
 	Err  error
+	Why  string // why the load did not go on with a new connection, or ""
 }
 
-func (e *LostError) Error() string { return "connection to " + e.Addr + " lost: " + e.Err.Error() }
+func (e *LostError) Error() string {
+	text := "connection to " + e.Addr + " lost: " + e.Err.Error()
+	if e.Why != "" {
+		text += "; not resumed: " + e.Why
+	}
+	return text
+}
 func (e *LostError) Unwrap() error { return e.Err }
 
 // StallError says that commands were unanswered for too long.

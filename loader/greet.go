@@ -13,35 +13,6 @@ import (
 	"respipe/parser"
 )
 
-// connect dials and greets. A server that knows no HELLO, or hangs up on it,
-// gets a second connection with AUTH and SELECT alone. The error is a
-// *ConnectError, or the cause of ctx.
-func connect(ctx context.Context, cfg Config) (net.Conn, *Server, error) {
-	within := ctx
-	if cfg.ConnectTimeout > 0 {
-		var cancel context.CancelFunc
-		within, cancel = context.WithTimeout(ctx, cfg.ConnectTimeout)
-		defer cancel()
-	}
-	nc, server, err := greet(within, cfg, (*greeting).hello)
-	if errors.Is(err, errNoHello) {
-		nc, server, err = greet(within, cfg, (*greeting).auth)
-	}
-	switch {
-	case err == nil:
-		return nc, server, nil
-	case ctx.Err() != nil:
-		return nil, nil, context.Cause(ctx)
-	}
-	if bad, ok := errors.AsType[*ConnectError](err); ok {
-		return nil, nil, bad
-	}
-	if isTimeout(err) && nc == nil {
-		err = fmt.Errorf("no answer within %v: %w", cfg.ConnectTimeout, err)
-	}
-	return nil, nil, &ConnectError{Err: err}
-}
-
 // errNoHello says that HELLO leads nowhere.
 var errNoHello = errors.New("HELLO refused")
 
@@ -54,10 +25,10 @@ type greeting struct {
 }
 
 // greet makes one connection and opens it with login.
-func greet(ctx context.Context, cfg Config, login func(*greeting) error) (net.Conn, *Server, error) {
+func greet(ctx context.Context, cfg Config, login func(*greeting) error) (*greeting, error) {
 	nc, err := cfg.Dial(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
 	g := &greeting{nc: nc, cfg: cfg}
@@ -71,9 +42,9 @@ func greet(ctx context.Context, cfg Config, login func(*greeting) error) (net.Co
 	}
 	if err != nil {
 		nc.Close()
-		return nil, nil, g.explain(err)
+		return nil, g.explain(err)
 	}
-	return nc, &g.info, nil
+	return g, nil
 }
 
 // hello logs in with HELLO 2, whose answer tells any user who the server is.
@@ -149,16 +120,39 @@ func (g *greeting) ready() error {
 			return err
 		}
 	}
+	return g.inquire()
+}
+
+// inquire asks what the server tells of itself. What it refuses to tell stays
+// unknown.
+func (g *greeting) inquire() error {
+	v, err := g.ask("INFO")
+	if err != nil {
+		return err
+	}
+	if v.Kind == '$' {
+		g.info.Health = parseHealth(v.Text)
+		g.info.RunID = g.info.Health.runID
+	}
 	if g.cfg.CountKeys {
-		v, err := g.ask("DBSIZE")
-		if err != nil {
+		if g.info.Keys, err = g.askNumber("DBSIZE", -1); err != nil {
 			return err
 		}
-		if n, err := strconv.ParseInt(string(v.Text), 10, 64); err == nil && v.Kind == ':' {
-			g.info.Keys = n
-		}
 	}
-	return nil
+	if g.info.ID == 0 {
+		g.info.ID, err = g.askNumber("CLIENT ID", 0)
+	}
+	return err
+}
+
+// askNumber asks for a number; it is other where none is told.
+func (g *greeting) askNumber(command string, other int64) (int64, error) {
+	v, err := g.ask(strings.Fields(command)...)
+	if err != nil || v.Kind != ':' {
+		return other, err
+	}
+	n, err := strconv.ParseInt(string(v.Text), 10, 64)
+	return n, err
 }
 
 // notReady returns an error when v says that the server cannot take commands
@@ -167,7 +161,7 @@ func notReady(v parser.Value, other error) error {
 	word, _, _ := strings.Cut(string(v.Text), " ")
 	switch word {
 	case "LOADING", "BUSY", "MASTERDOWN":
-		return &ConnectError{Err: fmt.Errorf("the server is not ready: %s", v.Text), Hint: "wait until it is, then load"}
+		return &ConnectError{Err: fmt.Errorf("the server is not ready: %s", v.Text), Hint: "--wait-ready 60s waits until it is", Temporary: true, NotReady: true}
 	}
 	if other == nil {
 		return nil
@@ -209,6 +203,8 @@ func (g *greeting) describe(v parser.Value) {
 			g.info.Mode = value
 		case "role":
 			g.info.Role = value
+		case "id":
+			g.info.ID, _ = strconv.ParseInt(value, 10, 64)
 		}
 	}
 }
@@ -219,7 +215,13 @@ func (g *greeting) ask(args ...string) (parser.Value, error) {
 	for i, arg := range args {
 		words[i] = []byte(arg)
 	}
-	if _, err := g.nc.Write(parser.AppendCommand(nil, words)); err != nil {
+	return g.exchange(parser.AppendCommand(nil, words))
+}
+
+// exchange sends a command in RESP and reads its reply, valid until the next
+// one.
+func (g *greeting) exchange(command []byte) (parser.Value, error) {
+	if _, err := g.nc.Write(command); err != nil {
 		return parser.Value{}, err
 	}
 	for {
@@ -230,7 +232,7 @@ func (g *greeting) ask(args ...string) (parser.Value, error) {
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			return v, err
 		}
-		chunk := make([]byte, 4<<10)
+		chunk := make([]byte, 8<<10)
 		n, err := g.nc.Read(chunk)
 		g.buf = append(g.buf, chunk[:n]...)
 		if err != nil && n == 0 {
@@ -246,13 +248,13 @@ func (g *greeting) explain(err error) error {
 	case errors.Is(err, errNoHello):
 		return err
 	case errors.Is(err, parser.ErrNotRESP) && len(g.buf) > 1 && g.buf[0] == 0x15 && g.buf[1] == 0x03:
-		return &ConnectError{Err: fmt.Errorf("%s speaks TLS", addr), Hint: "this is the TLS port of the server: give its plain one"}
+		return &ConnectError{Err: fmt.Errorf("%s speaks TLS", addr), Hint: "this is the TLS port of the server: add --tls"}
 	case errors.Is(err, parser.ErrNotRESP):
 		return &ConnectError{Err: fmt.Errorf("%s is no Redis server: %w", addr, err), Hint: "check host and port"}
 	case isTimeout(err):
-		return &ConnectError{Err: fmt.Errorf("%s took the connection but did not answer within %v", addr, g.cfg.ConnectTimeout), Hint: "is it a Redis server, and does it speak TLS?"}
+		return &ConnectError{Err: fmt.Errorf("%s took the connection but did not answer within %v", addr, g.cfg.ConnectTimeout), Hint: "is it a Redis server? If this is its TLS port, add --tls", Temporary: true}
 	case errors.Is(err, io.EOF), isReset(err):
-		return &ConnectError{Err: fmt.Errorf("%s closed the connection without an answer", addr), Hint: "is it a Redis server, and is this its TLS port?"}
+		return &ConnectError{Err: fmt.Errorf("%s closed the connection without an answer", addr), Hint: "is it a Redis server? If this is its TLS port, add --tls", Temporary: true}
 	}
 	return err
 }

@@ -28,6 +28,7 @@ type lines struct {
 	mark parser.Mark
 
 	before func(n int64) // called before record n is handed out
+	spaces bool          // "~" in an argument is a space
 }
 
 func script(text string) *lines {
@@ -68,6 +69,9 @@ func (s *lines) Next(c *parser.Command) error {
 	}
 	s.args = s.args[:0]
 	for _, word := range strings.Fields(text) {
+		if s.spaces {
+			word = strings.ReplaceAll(word, "~", " ")
+		}
 		s.args = append(s.args, []byte(word))
 	}
 	*c = parser.Command{Pos: s.pos(), File: s.file, N: s.n, Last: true, Args: s.args, Op: s.ops.Find(s.args)}
@@ -107,13 +111,18 @@ func serve(t *testing.T, handle func(args []string) []byte) func(context.Context
 	}
 }
 
-// greetingReply answers what a connection is opened with.
+// greetings are the commands that a connection is opened with.
+var greetings = []string{"HELLO", "PING", "INFO"}
+
+// greetingReply answers them.
 func greetingReply(args []string) []byte {
 	switch args[0] {
 	case "HELLO":
-		return []byte("*4\r\n$6\r\nserver\r\n$5\r\nredis\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n")
+		return []byte("*6\r\n$6\r\nserver\r\n$5\r\nredis\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n$2\r\nid\r\n:7\r\n")
 	case "PING":
 		return []byte("+PONG\r\n")
+	case "INFO":
+		return []byte("$21\r\nrun_id:00\r\nrole:master\r\n")
 	}
 	return nil
 }

@@ -19,31 +19,29 @@ type leftover struct {
 	mark    parser.Mark // of that MULTI
 	pos     parser.Pos
 	pending int64 // commands of the block
+	block   []*place
+
+	seen []*Batch
 }
 
 // leftovers accounts for what was not settled and for the place to go on from.
 func (r *run) leftovers() {
 	k := &r.conn.block
 	l := leftover{run: r, watching: k.watching, watched: k.watched}
-	for _, b := range k.pieces {
-		l.batch(b, len(b.places))
-	}
-	for _, b := range k.held {
-		l.batch(b, len(b.places))
-	}
-	if b := r.conn.cur; b != nil {
-		l.rep.Replies += repliesOf(b, r.conn.got)
-		l.batch(b, r.conn.got)
-	}
-	close(r.conn.in)
-	for b := range r.conn.in {
-		l.batch(b, 0)
+	for _, f := range r.conn.flight() {
+		if f.got < f.Len() {
+			l.rep.Replies += repliesOf(f.Batch, f.got)
+		}
+		l.batch(f.Batch, f.got)
 	}
 	if b := r.batch; b != nil {
 		b.start = math.MaxInt64 / 2 // it never left
 		l.batch(b, 0)
 	}
 	l.finish()
+	for _, b := range l.seen {
+		l.tally(b)
+	}
 }
 
 // repliesOf counts the replies to commands of the input among the first got
@@ -76,9 +74,7 @@ func (l *leftover) batch(b *Batch, got int) {
 			l.place(b, i, fateOf(i < got, sent), failed[i])
 		}
 	}
-	if len(b.failures) > 0 {
-		l.tally(b)
-	}
+	l.seen = append(l.seen, b)
 }
 
 // fate is what became of a command that was not settled.
@@ -121,7 +117,11 @@ func (l *leftover) place(b *Batch, i int, f fate, failed bool) {
 	case failed:
 	case l.open:
 		l.pending++
+		l.block = append(l.block, p)
 	default:
+		if f == gotReply {
+			p.flags |= acked
+		}
 		l.count(f, 1, b.markOf(i), b.Pos(i), b.Pos(i))
 	}
 }
@@ -129,6 +129,12 @@ func (l *leftover) place(b *Batch, i int, f fate, failed bool) {
 // blockEnds accounts for the commands of a block whose EXEC or DISCARD is
 // place i.
 func (l *leftover) blockEnds(b *Batch, i int, f fate) {
+	if f == gotReply {
+		for _, p := range l.block {
+			p.flags |= acked
+		}
+	}
+	l.block = nil
 	if l.open {
 		l.count(f, l.pending, l.mark, l.pos, b.Pos(i))
 	}

@@ -31,16 +31,39 @@ type Config struct {
 	DB             int                                     // database to select
 	ConnectTimeout time.Duration                           // for Dial and greeting together; 0 is no limit
 
+	OnDisconnect Disconnect
+	RetryFor     time.Duration // how long to try again what is refused for now, and to connect again
+	WaitReady    time.Duration // how long to wait at the start for a server that is not up or not ready
+
 	Window      int           // commands that may be unanswered; 0 bounds the bytes only
 	WindowBytes int64         // bytes of them that may be kept
 	Timeout     time.Duration // no reply for this long while commands are unanswered; 0 is for ever
 	MaxErrors   int64         // stop reading once there are more; -1 is no limit
 
+	MaxErrorsPercent float64 // or more than this of the records, from 100 on; 0 is no limit
+
+	// After is a command that is sent last, in database DB, and only when at
+	// least Expect records were read and every one went in.
+	After  [][]byte
+	Expect int64
+
 	CountKeys bool // ask for the number of keys, for Server.Keys
 
 	// OnConnect, if set, is told who answered, before the first command.
 	OnConnect func(*Server)
+	// OnNote, if set, is told what a user should know while the load goes on.
+	OnNote func(text string)
 	// OnSettled, if set, is called by Run's goroutine for each batch, in the
-	// order of the input; an error ends the load.
+	// order of the input; an error ends the load. At the end of a load that
+	// stopped early it is called for the batches that are not settled, too.
 	OnSettled func(*Batch) error
 }
+
+// Disconnect is what to do when the connection is lost in the middle of a load.
+type Disconnect uint8
+
+const (
+	Fail   Disconnect = iota // stop
+	Resume                   // go on where that can be done without loss or repetition, else stop
+	Resend                   // go on in any case, though commands may be lost or run twice
+)

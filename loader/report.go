@@ -9,6 +9,8 @@ import (
 // Report is what a load did. The counts hold for every way of ending.
 type Report struct {
 	Server *Server // nil when the connection was not made
+	Before *Health // what the server said of itself, nil if it did not
+	After  *Health
 
 	Errors  int64 // error replies, error elements of EXEC replies, refused records
 	Replies int64 // answered commands of the input, error replies included
@@ -20,17 +22,22 @@ type Report struct {
 	Unknown      int64 // handed to the kernel to its last byte and never answered
 	NotSent      int64 // never left, or queued in a block that was not executed
 
-	Sent       int64 // commands of the input written to their last byte
-	Unanswered int64 // of these, commands that have no reply
-	Bytes      int64 // bytes written
-	Duration   time.Duration
-	Kinds      []*Kind     // errors by kind, in the order of their first place
-	InputDone  bool        // the input was read to its end
-	Position   parser.Mark // where to go on from: the oldest record not settled, or where reading stopped
-	File       string      // name of the input of Position
-	FirstLost  parser.Pos  // first and last place of Unknown
-	LastLost   parser.Pos
-	OpenBlock  bool // Position is the MULTI or WATCH of a block that was open
+	Repeated int64 // error replies to commands sent again that had run before; no errors
+	Twice    int64 // commands sent again that may have run and cannot run twice without harm
+
+	Sent        int64 // commands of the input written to their last byte
+	Unanswered  int64 // of these, commands that have no reply
+	Bytes       int64 // bytes written
+	Duration    time.Duration
+	Kinds       []*Kind     // errors by kind, in the order of their first place
+	InputDone   bool        // the input was read to its end
+	Position    parser.Mark // where to go on from: the oldest record not settled, or where reading stopped
+	File        string      // name of the input of Position
+	FirstLost   parser.Pos  // first and last place of Unknown
+	LastLost    parser.Pos
+	Restarted   bool // another server process answered: what was acknowledged may be gone
+	OrderUnsure bool // the old connection could not be ended before commands were sent again
+	OpenBlock   bool // Position is the MULTI or WATCH of a block that was open
 }
 
 // Kind is a group of errors that differ in names and numbers only.
@@ -59,4 +66,7 @@ type Server struct {
 	Role    string // master, replica
 	DB      int
 	Keys    int64 // in that database; -1 when the server does not tell
+	ID      int64 // of the connection, 0 when the server does not tell
+	RunID   string
+	Health  *Health // nil when the server does not tell
 }

@@ -47,7 +47,7 @@ func (r *run) routeSpecial(c *parser.Command) error {
 	}
 	r.append(c)
 	if barrier {
-		return r.barrier()
+		return r.barrier(c)
 	}
 	return r.cutFull()
 }
@@ -82,14 +82,17 @@ func (r *run) discard(n int64, pos parser.Pos, class parser.Class) {
 
 // barrier waits until all is answered: only the reply says in which state the
 // connection is.
-func (r *run) barrier() error {
+func (r *run) barrier(c *parser.Command) error {
 	if err := r.handOver(); err != nil {
 		return err
 	}
-	for r.unanswered > 0 {
+	for r.unanswered > 0 || r.redo || r.resending {
 		if err := r.step(); err != nil {
 			return err
 		}
+	}
+	if c.Op.Class == parser.State && !r.stateBad {
+		r.remember(c.Op, parser.AppendCommand(nil, c.Args))
 	}
 	return nil
 }

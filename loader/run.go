@@ -14,6 +14,10 @@ import (
 // Config.MaxErrors.
 var ErrTooManyErrors = errors.New("too many errors")
 
+// ErrHopeless is what Run returns when a thousand commands in a row were
+// refused for a reason that every other one will be refused for, too.
+var ErrHopeless = errors.New("a thousand commands in a row were refused for one reason")
+
 // errStop ends the reading; why is in run.stopped or run.lost.
 var errStop = errors.New("loader: reading is over")
 
@@ -46,7 +50,21 @@ type run struct {
 	db     int   // selected on the connection
 	last   int64 // number of the last record that was read
 	early  int64 // refused by us, not in the report yet
+	inVain int   // refused in a row, see hopeless
 	inHand bool  // the source's last command was not taken on
+
+	// Of what must be sent again, see plan.
+	down       error // the connection is lost, and may be made again
+	redo       bool  // something was refused for now
+	resending  bool  // that was sent again and is not answered
+	recovering bool
+	sentOpen   bool      // what was handed over ends inside a block
+	since      time.Time // when something was first refused for now
+	lostAt     time.Time // when the first connection was lost without any answer
+	pause      time.Duration
+	alarm      <-chan time.Time
+	state      []stateCommand
+	stateBad   bool // the last command that changes the connection was refused
 
 	stall stallClock
 	kinds kinds
@@ -56,31 +74,32 @@ type run struct {
 // when the input has ended and all is answered, or earlier when ctx ends, when
 // there are too many errors, when the input is broken or when the connection
 // is lost. The Report is never nil. The error joins all that applies of: a
-// *ConnectError, when nothing was sent; the cause of ctx; ErrTooManyErrors; an
-// error of OnSettled; the source's error; a *LostError.
+// *ConnectError, when nothing was sent; the cause of ctx, ErrTooManyErrors,
+// ErrHopeless or an error of OnSettled; the source's error; a *LostError; and an
+// *AfterError, alone.
 func Run(ctx context.Context, src Source, cfg Config) (*Report, error) {
 	began := time.Now()
 	r := &run{ctx: ctx, done: ctx.Done(), src: src, cfg: cfg, db: cfg.DB, rep: &Report{}}
 	r.cut = int(min(batchBytes, max(cfg.WindowBytes/4, 1)))
 	defer func() { r.rep.Duration = time.Since(began) }()
 
-	nc, server, err := connect(ctx, cfg)
+	g, err := r.connectFirst()
 	if err != nil {
 		return r.rep, err
 	}
-	r.rep.Server = server
+	r.rep.Before = g.info.Health
 	if cfg.OnConnect != nil {
-		cfg.OnConnect(server)
+		cfg.OnConnect(&g.info)
 	}
-	r.conn = newConn(nc, cfg.DB, cfg.WindowBytes)
 	r.stall = newStallClock(cfg.Timeout)
 	defer r.stall.stop()
+	r.takeConn(g)
 	src.Await(r.await)
 	r.load()
 	r.drain()
-	r.conn.close()
+	r.leaveConn()
 	r.account()
-	return r.rep, errors.Join(r.stopped, r.lost, r.broken)
+	return r.rep, errors.Join(r.stopped, r.lost, r.broken, r.conclude())
 }
 
 // load routes every command until the input ends or reading must stop.
@@ -192,7 +211,12 @@ func (r *run) failHere(text string) {
 
 // checkErrors stops the reading when there are too many errors.
 func (r *run) checkErrors() {
-	if r.cfg.MaxErrors >= 0 && r.rep.Errors+r.early > r.cfg.MaxErrors && r.stopped == nil {
+	errs := r.rep.Errors + r.early
+	tooMany := r.cfg.MaxErrors >= 0 && errs > r.cfg.MaxErrors
+	if percent := r.cfg.MaxErrorsPercent; percent > 0 && r.rep.Records >= 100 {
+		tooMany = tooMany || float64(errs)*100 > percent*float64(r.rep.Records)
+	}
+	if tooMany && r.stopped == nil {
 		r.stopped = ErrTooManyErrors
 	}
 }
@@ -262,13 +286,27 @@ func (r *run) cutFull() error {
 	return r.ending()
 }
 
-// handOver gives the batch to the connection.
+// handOver gives the batch to the connection, when nothing must be sent before
+// it and the connection is still there.
 func (r *run) handOver() error {
+	if err := r.poll(); err != nil {
+		return err
+	}
+	if err := r.catchUp(); err != nil {
+		return err
+	}
 	b := r.batch
 	if b.due == 0 {
 		return r.settleAlone()
 	}
 	r.batch = nil
+	r.sentOpen = r.block.open
+	r.send(b)
+	return r.ending()
+}
+
+// send gives a batch to the connection.
+func (r *run) send(b *Batch) {
 	b.start = r.handed
 	r.handed += int64(len(b.resp))
 	if r.unanswered == 0 {
@@ -278,7 +316,6 @@ func (r *run) handOver() error {
 	r.kept++
 	r.keptBytes += b.cost()
 	r.conn.hand(b)
-	return r.poll()
 }
 
 // settleAlone settles a batch of refused records, in its turn.

@@ -1,9 +1,6 @@
 package loader
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // await is the source's way to wait for ready. What was read so far is on its
 // way before, and whatever the connection does meanwhile is seen to.
@@ -16,13 +13,16 @@ func (r *run) await(ready <-chan []byte) (chunk []byte, ok bool, err error) {
 		if came {
 			return chunk, ok, nil
 		}
+		if err := r.proceed(); err != nil {
+			return nil, false, err
+		}
 	}
 }
 
 // step waits for one event.
 func (r *run) step() error {
 	r.wait(nil)
-	return r.ending()
+	return r.proceed()
 }
 
 // wait waits for a chunk of ready or for one event, which it handles.
@@ -34,6 +34,8 @@ func (r *run) wait(ready <-chan []byte) (chunk []byte, ok, came bool) {
 		r.handle(e)
 	case <-r.stall.ticks():
 		r.checkStall()
+	case <-r.alarm:
+		r.alarm = nil
 	case <-r.done:
 		r.interrupt()
 	}
@@ -51,7 +53,7 @@ func (r *run) poll() error {
 		case <-r.done:
 			r.interrupt()
 		default:
-			return r.ending()
+			return r.proceed()
 		}
 	}
 }
@@ -77,7 +79,8 @@ func (r *run) handle(e event) {
 	case answered:
 		r.unanswered -= e.b.due
 		r.rep.Replies += int64(e.b.due - e.b.owned)
-		r.db, r.held = e.db, e.held
+		r.db, r.held, r.stateBad = e.db, e.held, e.bad
+		r.redo = r.redo || e.redo
 	case released:
 		for b := e.b; b != nil; {
 			next := b.next
@@ -91,8 +94,10 @@ func (r *run) handle(e event) {
 		r.forget(e.b)
 	case lost:
 		if r.lost == nil {
-			r.lost = &LostError{Addr: r.rep.Server.Addr, Err: e.err}
+			r.down = e.err
 		}
+	case probed:
+		r.probed(e.err)
 	}
 }
 
@@ -103,9 +108,9 @@ func (r *run) forget(b *Batch) {
 	r.free.put(b)
 }
 
-// drain waits until all that was handed over is answered.
+// drain waits until all that was handed over is answered for good.
 func (r *run) drain() {
-	for !r.idle() && r.lost == nil {
+	for r.proceed(); !r.drained(); r.proceed() {
 		r.wait(nil)
 	}
 	if r.rep.InputDone || r.broken != nil {
@@ -113,55 +118,9 @@ func (r *run) drain() {
 	}
 }
 
-// checkStall gives the connection up when nothing was answered for too long.
-func (r *run) checkStall() {
-	if r.unanswered == 0 || r.lost != nil {
-		r.stall.restart()
-		return
+func (r *run) drained() bool {
+	if r.lost != nil {
+		return true
 	}
-	if r.stall.expired(r.conn.reads.Load()) {
-		r.conn.abort(&StallError{r.cfg.Timeout})
-	}
-}
-
-// stallClock measures for how long nothing was answered while something was
-// owed.
-type stallClock struct {
-	timeout time.Duration
-	ticker  *time.Ticker
-	since   time.Time
-	reads   int64
-}
-
-func newStallClock(timeout time.Duration) stallClock {
-	s := stallClock{timeout: timeout, since: time.Now()}
-	if timeout > 0 {
-		s.ticker = time.NewTicker(min(max(timeout/20, time.Millisecond), time.Second))
-	}
-	return s
-}
-
-func (s *stallClock) ticks() <-chan time.Time {
-	if s.ticker == nil {
-		return nil
-	}
-	return s.ticker.C
-}
-
-func (s *stallClock) restart() { s.since = time.Now() }
-
-// expired is called at each tick with the number of reads that brought
-// something.
-func (s *stallClock) expired(reads int64) bool {
-	if reads != s.reads {
-		s.reads = reads
-		s.restart()
-	}
-	return time.Since(s.since) >= s.timeout
-}
-
-func (s *stallClock) stop() {
-	if s.ticker != nil {
-		s.ticker.Stop()
-	}
+	return r.idle() && (r.stopped != nil || !r.redo && !r.resending)
 }

@@ -1,0 +1,182 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"respipe/parser"
+)
+
+// connect dials and greets. A server that knows no HELLO, or hangs up on it,
+// gets a second connection with AUTH and SELECT alone. The error is a
+// *ConnectError, or the cause of ctx.
+func connect(ctx context.Context, cfg Config) (*greeting, error) {
+	within := ctx
+	if cfg.ConnectTimeout > 0 {
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeout(ctx, cfg.ConnectTimeout)
+		defer cancel()
+	}
+	g, err := greet(within, cfg, (*greeting).hello)
+	if errors.Is(err, errNoHello) {
+		g, err = greet(within, cfg, (*greeting).auth)
+	}
+	if err == nil {
+		return g, nil
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if bad, ok := errors.AsType[*ConnectError](err); ok {
+		return nil, bad
+	}
+	if isTimeout(err) {
+		err = fmt.Errorf("no answer within %v: %w", cfg.ConnectTimeout, err)
+	}
+	return nil, &ConnectError{Err: err, Temporary: true}
+}
+
+// connectFirst makes the connection that a load begins with. With WaitReady it
+// waits for a server that is not up or not ready, and says once what for.
+func (r *run) connectFirst() (*greeting, error) {
+	said := false
+	return r.connectWithin(r.cfg.WaitReady, func() (*greeting, error) { return connect(r.ctx, r.cfg) }, func(err error) {
+		if !said {
+			r.note(fmt.Sprintf("waiting up to %v for the server: %v", r.cfg.WaitReady, err))
+			said = true
+		}
+	})
+}
+
+// connectWithin tries until it succeeds, something is wrong that waiting does
+// not mend, or the time is over.
+func (r *run) connectWithin(limit time.Duration, try func() (*greeting, error), failed func(error)) (*greeting, error) {
+	begun := time.Now()
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, longPause/2) {
+		g, err := try()
+		if err == nil {
+			return g, nil
+		}
+		bad, ok := errors.AsType[*ConnectError](err)
+		left := limit - time.Since(begun)
+		if !ok || !bad.Temporary || left <= 0 {
+			return nil, err
+		}
+		failed(err)
+		select {
+		case <-time.After(min(pause, left)):
+		case <-r.ctx.Done():
+			return nil, context.Cause(r.ctx)
+		}
+	}
+}
+
+// connectAgain makes a connection in place of a lost one.
+func (r *run) connectAgain() (*greeting, error) {
+	old := r.rep.Server
+	g, err := r.connectWithin(max(r.cfg.RetryFor, time.Millisecond), func() (*greeting, error) { return r.replace(old) }, func(error) {})
+	if err != nil && r.ctx.Err() != nil {
+		r.interrupt()
+	}
+	return g, err
+}
+
+// replace tries once to make a connection to the same server process, unless
+// Resend goes on with any. It ends the old connection there, so that nothing of
+// it still runs, and brings the new one into the state that the old one was in.
+func (r *run) replace(old *Server) (*greeting, error) {
+	g, err := connect(r.ctx, r.cfg)
+	if err != nil {
+		return nil, err
+	}
+	err = r.sameProcess(g, old)
+	if err == nil {
+		err = r.restore(g, old)
+	}
+	if err != nil {
+		g.nc.Close()
+		if _, ok := errors.AsType[*ConnectError](err); !ok { // this connection broke, too
+			err = &ConnectError{Err: g.explain(err), Temporary: true}
+		}
+		return nil, err
+	}
+	return g, nil
+}
+
+// sameProcess returns an error if another process answers than before.
+func (r *run) sameProcess(g *greeting, old *Server) error {
+	var err error
+	switch {
+	case g.info.RunID == "" || old.RunID == "":
+		err = errors.New("whether the same server process answers cannot be told, as INFO is forbidden")
+	case g.info.RunID != old.RunID:
+		r.rep.Restarted = true
+		err = errors.New("the server that answers now is another process: what was acknowledged may be gone")
+	default:
+		return nil
+	}
+	if r.cfg.OnDisconnect == Resume {
+		return &ConnectError{Err: err}
+	}
+	r.note("warning: " + err.Error())
+	return nil
+}
+
+// restore ends the old connection and does on the new one what was done there.
+func (r *run) restore(g *greeting, old *Server) error {
+	if r.cfg.ConnectTimeout > 0 {
+		g.nc.SetDeadline(time.Now().Add(r.cfg.ConnectTimeout))
+		defer g.nc.SetDeadline(time.Time{})
+	}
+	if old.RunID == g.info.RunID {
+		if err := r.endOld(g, old); err != nil {
+			return err
+		}
+	}
+	for _, s := range r.state {
+		if err := g.must(s.op.Name, s.resp); err != nil {
+			return err
+		}
+	}
+	if r.db != r.cfg.DB {
+		words := [][]byte{[]byte("SELECT"), []byte(strconv.Itoa(r.db))}
+		if err := g.must("SELECT", parser.AppendCommand(nil, words)); err != nil {
+			return err
+		}
+	}
+	for _, watch := range r.conn.block.watch {
+		if err := g.must("WATCH", watch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// must does a command without which the new connection is of no use.
+func (g *greeting) must(name string, command []byte) error {
+	v, err := g.exchange(command)
+	if err == nil && v.Kind == '-' {
+		err = &ConnectError{Err: fmt.Errorf("%s cannot be done on the new connection: %s", name, v.Text)}
+	}
+	return err
+}
+
+// endOld ends the old connection on the server: a proxy may have kept it, and
+// what it still holds would run behind what is sent now.
+func (r *run) endOld(g *greeting, old *Server) error {
+	if old.ID == 0 {
+		return nil
+	}
+	v, err := g.ask("CLIENT", "KILL", "ID", strconv.FormatInt(old.ID, 10))
+	if err != nil {
+		return err
+	}
+	if v.Kind == '-' {
+		r.rep.OrderUnsure = true
+		r.note(fmt.Sprintf("warning: the old connection could not be ended (%s): that the order was kept cannot be vouched for", v.Text))
+	}
+	return nil
+}

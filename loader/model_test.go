@@ -1,0 +1,398 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"respipe/internal/redistest"
+)
+
+// The model test loads random commands through random faults into a real
+// server and holds what is there afterwards to what the report allows: every
+// acknowledged command ran once and in order, no refused one ran, and of those
+// that are unknown or not sent the first so many may have.
+
+// database is a model of one: a string, a list or a set for each key.
+type database map[string]any
+
+type set map[string]bool
+
+// run executes a command of the model; false is an error reply, and no effect.
+func (db database) run(args []string) bool {
+	key := args[1]
+	switch value := db[key]; args[0] {
+	case "SET":
+		db[key] = args[2]
+	case "DEL":
+		delete(db, key)
+	case "INCR":
+		n := 0
+		if value != nil {
+			text, ok := value.(string)
+			var err error
+			if n, err = strconv.Atoi(text); !ok || err != nil {
+				return false
+			}
+		}
+		db[key] = strconv.Itoa(n + 1)
+	case "RPUSH":
+		list, ok := value.([]string)
+		if value != nil && !ok {
+			return false
+		}
+		db[key] = append(slices.Clone(list), args[2])
+	case "SADD":
+		members, ok := value.(set)
+		if value != nil && !ok {
+			return false
+		}
+		members = maps.Clone(members)
+		if members == nil {
+			members = set{}
+		}
+		members[args[2]] = true
+		db[key] = members
+	}
+	return true
+}
+
+func (db database) String() string {
+	var text []string
+	for key, value := range db {
+		if members, ok := value.(set); ok {
+			value = slices.Sorted(maps.Keys(members))
+		}
+		text = append(text, fmt.Sprint(key, "=", value))
+	}
+	slices.Sort(text)
+	return strings.Join(text, " ")
+}
+
+// readDatabase reads all keys of a server.
+func readDatabase(s *redistest.Server, keys []string) database {
+	db := database{}
+	for _, key := range keys {
+		switch s.CLI("TYPE", key) {
+		case "string":
+			db[key] = s.CLI("GET", key)
+		case "list":
+			db[key] = strings.Split(s.CLI("LRANGE", key, "0", "-1"), "\n")
+		case "set":
+			members := set{}
+			for _, m := range strings.Split(s.CLI("SMEMBERS", key), "\n") {
+				members[m] = true
+			}
+			db[key] = members
+		}
+	}
+	return db
+}
+
+var modelKeys = []string{"a", "b", "c", "d", "e", "f"}
+
+// randomLoad writes n command lines, some in blocks.
+func randomLoad(rng *rand.Rand, n int) (lines []string) {
+	for len(lines) < n {
+		if rng.IntN(8) == 0 {
+			lines = append(lines, "MULTI")
+			for range 1 + rng.IntN(4) {
+				lines = append(lines, randomCommand(rng, len(lines)))
+			}
+			lines = append(lines, "EXEC")
+			continue
+		}
+		lines = append(lines, randomCommand(rng, len(lines)))
+	}
+	return lines
+}
+
+func randomCommand(rng *rand.Rand, n int) string {
+	key := modelKeys[rng.IntN(len(modelKeys))]
+	switch rng.IntN(9) {
+	case 0:
+		return "DEL " + key
+	case 1, 2:
+		return fmt.Sprint("SET ", key, " ", n)
+	case 3, 4:
+		return "INCR " + key
+	case 5, 6:
+		return fmt.Sprint("SADD ", key, " ", n)
+	}
+	return fmt.Sprint("RPUSH ", key, " ", n)
+}
+
+// outcome of a line, from what OnSettled was told.
+type outcome uint8
+
+const (
+	pending outcome = iota
+	applied
+	rejected
+)
+
+// expected returns the states that are right for these outcomes: of the
+// pending units the first so many may have run.
+func expected(lines []string, fates []outcome) (states []string) {
+	type step struct {
+		commands [][]string
+		pending  bool
+	}
+	var steps []step
+	for i := 0; i < len(lines); i++ {
+		if lines[i] != "MULTI" {
+			if fates[i] != rejected {
+				steps = append(steps, step{[][]string{strings.Fields(lines[i])}, fates[i] == pending})
+			}
+			continue
+		}
+		var s step
+		for i++; lines[i] != "EXEC"; i++ {
+			s.commands = append(s.commands, strings.Fields(lines[i])) // an element that fails does so in the model, too
+		}
+		s.pending = fates[i] == pending
+		if fates[i] != rejected {
+			steps = append(steps, s)
+		}
+	}
+	may := 0
+	for _, s := range steps {
+		if s.pending {
+			may++
+		}
+	}
+	for ran := range may + 1 {
+		db, seen := database{}, 0
+		for _, s := range steps {
+			if s.pending {
+				seen++
+				if seen > ran {
+					continue
+				}
+			}
+			for _, args := range s.commands {
+				db.run(args)
+			}
+		}
+		states = append(states, db.String())
+	}
+	return states
+}
+
+// schedule is one run of the model test.
+type schedule struct {
+	lines  []string
+	cfg    Config
+	faults []redistest.Fault // of the first connections
+	strike func(*redistest.Server)
+	after  time.Duration // when it strikes
+	name   string
+
+	loses   bool // the server forgets what it had acknowledged
+	refuses bool // it refuses single commands
+}
+
+func randomSchedule(rng *rand.Rand) *schedule {
+	s := &schedule{lines: randomLoad(rng, 100+rng.IntN(400))}
+	s.cfg = config(nil)
+	s.cfg.Window = []int{1, 2, 8, 40, 200, 0}[rng.IntN(6)]
+	s.cfg.Timeout, s.cfg.ConnectTimeout = 300*time.Millisecond, 500*time.Millisecond
+	s.cfg.RetryFor = 3 * time.Second
+	s.cfg.OnDisconnect = []Disconnect{Resume, Resume, Resume, Fail, Resend}[rng.IntN(5)]
+	for range rng.IntN(3) {
+		s.faults = append(s.faults, randomFault(rng))
+	}
+	s.after = time.Duration(rng.IntN(30)) * time.Millisecond
+	switch rng.IntN(8) {
+	case 0:
+		s.name, s.refuses = "slow script", true
+		s.strike = func(r *redistest.Server) {
+			r.CLI("EVAL", "local t = redis.call('TIME'); local e = t[1] * 1000 + t[2] / 1000 + tonumber(ARGV[1]) "+
+				"repeat t = redis.call('TIME') until t[1] * 1000 + t[2] / 1000 > e", "0", strconv.Itoa(20+rng.IntN(100)))
+		}
+	case 1:
+		s.name = "CLIENT KILL"
+		s.strike = func(r *redistest.Server) { r.CLI("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") }
+	case 2:
+		s.name = "SIGSTOP"
+		s.strike = func(r *redistest.Server) { r.Stop(); time.Sleep(700 * time.Millisecond); r.Cont() }
+	case 3:
+		s.name = "SIGKILL with AOF"
+		s.strike = func(r *redistest.Server) { r.Kill(); r.Restart() }
+	case 4:
+		s.name = "SIGKILL without AOF"
+		s.loses = true
+		s.strike = func(r *redistest.Server) { r.Kill(); r.Restart() }
+	case 5:
+		s.name, s.refuses = "OOM", true
+		s.strike = func(r *redistest.Server) {
+			r.CLI("CONFIG", "SET", "maxmemory", "1")
+			time.Sleep(2 * time.Millisecond)
+			r.CLI("CONFIG", "SET", "maxmemory", "0")
+		}
+	}
+	return s
+}
+
+func randomFault(rng *rand.Rand) redistest.Fault {
+	at := int64(1 + rng.IntN(8000))
+	f := redistest.Fault{Reset: rng.IntN(2) == 0}
+	switch rng.IntN(6) {
+	case 0:
+		f.CutRequests = at
+	case 1:
+		f.CutRequests, f.GoOn = at, true
+	case 2:
+		f.CutReplies = at
+	case 3:
+		f.CutReplies, f.GoOn = at, true
+	case 4:
+		f.Garbage = at
+	case 5:
+		f.Stall, f.StallFor = at, time.Duration(rng.IntN(600))*time.Millisecond
+	}
+	if rng.IntN(2) == 0 {
+		f.Piece, f.Delay = 1+rng.IntN(200), 100*time.Microsecond
+	}
+	return f
+}
+
+func (s *schedule) String() string {
+	return fmt.Sprintf("%d lines, window %d, on disconnect %d, faults %+v, %q after %v", len(s.lines), s.cfg.Window, s.cfg.OnDisconnect, s.faults, s.name, s.after)
+}
+
+func TestModel(t *testing.T) {
+	schedules, seed := 30, uint64(1)
+	if text := os.Getenv("SCHEDULES"); text != "" {
+		schedules, _ = strconv.Atoi(text)
+		seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("%d schedules from seed %d", schedules, seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	kept := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always", "--lua-time-limit", "5")
+	forgetful := redistest.Start(t, "--lua-time-limit", "5")
+	ends := map[string]int{}
+	for i := range schedules {
+		s := randomSchedule(rng)
+		server := kept
+		if s.loses {
+			server = forgetful
+		}
+		if end := s.check(t, server); t.Failed() {
+			t.Fatalf("schedule %d of seed %d: %v, ended with %s", i, seed, s, end)
+		} else {
+			ends[end]++
+		}
+	}
+	t.Logf("ends: %v", ends)
+}
+
+// check runs the schedule and compares. It returns how the load ended.
+func (s *schedule) check(t *testing.T, server *redistest.Server) string {
+	server.CLI("FLUSHALL")
+	proxy := redistest.NewProxy(t, server.Addr, func(n int) redistest.Fault {
+		if n < len(s.faults) {
+			return s.faults[n]
+		}
+		return redistest.Fault{}
+	})
+	fates := make([]outcome, len(s.lines))
+	s.cfg.Dial = func(ctx context.Context) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", proxy.Addr)
+	}
+	s.cfg.OnSettled = func(b *Batch) error {
+		for i := range b.Len() {
+			if b.Acknowledged(i) {
+				if fates[b.N(i)-1] != pending {
+					t.Errorf("line %d was settled twice", b.N(i))
+				}
+				fates[b.N(i)-1] = applied
+			}
+		}
+		for _, f := range b.Failures() {
+			if !f.Warning {
+				fates[b.N(f.I)-1] = rejected
+			}
+		}
+		return nil
+	}
+	struck := make(chan struct{})
+	go func() {
+		defer close(struck)
+		if s.strike != nil {
+			time.Sleep(s.after)
+			s.strike(server)
+		}
+	}()
+	rep, err := Run(context.Background(), script(strings.Join(s.lines, "\n")), s.cfg)
+	<-struck
+	proxy.Drained()
+	s.compare(t, server, fates, rep, err)
+	return s.ending(t, rep, err)
+}
+
+func (s *schedule) ending(t *testing.T, rep *Report, err error) string {
+	lost, isLost := errors.AsType[*LostError](err)
+	switch {
+	case err == nil && rep.Errors == 0:
+		return "well"
+	case err == nil:
+		return "errors"
+	case isLost && lost.Why == "":
+		return "lost"
+	case isLost:
+		return "lost: " + strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+			if r >= '0' && r <= '9' {
+				return -1
+			}
+			return r
+		}, lost.Why)), " ")
+	}
+	if _, ok := errors.AsType[*ConnectError](err); ok {
+		return "no connection"
+	}
+	t.Errorf("ended with %v", err)
+	return ""
+}
+
+func (s *schedule) compare(t *testing.T, server *redistest.Server, fates []outcome, rep *Report, err error) {
+	if rep.Server == nil {
+		return
+	}
+	all := int64(len(s.lines))
+	if sum := rep.Acknowledged + rep.Refused + rep.Unknown + rep.NotSent; sum != rep.Records || err == nil && sum != all {
+		t.Errorf("%d acknowledged, %d refused, %d unknown, %d not sent of %d records read, %d in all (%v)",
+			rep.Acknowledged, rep.Refused, rep.Unknown, rep.NotSent, rep.Records, all, err)
+	}
+	if err == nil && rep.Replies != all {
+		t.Errorf("%d replies to %d commands", rep.Replies, all)
+	}
+	for i, fate := range fates {
+		if fate == pending && err == nil || fate == pending && int64(i+1) < rep.Position.N {
+			t.Errorf("line %d (%s) is neither acknowledged nor refused, but the load goes on from %d, %v", i+1, s.lines[i], rep.Position.N, err)
+		}
+	}
+	if rep.Twice > 0 || s.loses || err != nil && s.refuses {
+		return // what is there cannot be told
+	}
+	for server.CLI("PING") != "PONG" { // it still loads its own data
+		time.Sleep(5 * time.Millisecond)
+	}
+	got := readDatabase(server, modelKeys).String()
+	states := expected(s.lines, fates)
+	if err == nil {
+		states = states[len(states)-1:]
+	}
+	if !slices.Contains(states, got) {
+		t.Errorf("the database holds\n%s\nthe report (%v) allows one of these\n%s", got, err, strings.Join(states, "\n"))
+	}
+}
