@@ -72,9 +72,10 @@ func (c *CommandTemplate) needed() int {
 func (c *CommandTemplate) Op() *Op { return c.op }
 
 // Expand appends the arguments with the values of one record, parallel to the
-// columns, to args. An argument that is one placeholder is the value itself, a
-// literal one belongs to the template and must not be changed, and others are
-// put together at the end of arena, where they stay valid when arena grows.
+// columns, to args. An argument that is one placeholder is the value itself, or
+// the values of a list where it spreads; a literal one belongs to the template
+// and must not be changed; and others are put together at the end of arena,
+// where they stay valid when arena grows.
 // Missing is -1, or the first column whose value is nil: then args and arena
 // are returned as they were.
 func (c *CommandTemplate) Expand(args [][]byte, arena []byte, vals [][]byte) (outArgs [][]byte, outArena []byte, missing int) {
@@ -85,6 +86,10 @@ func (c *CommandTemplate) Expand(args [][]byte, arena []byte, vals [][]byte) (ou
 			arg = vals[column]
 			if arg == nil {
 				return args, arena, column
+			}
+			if t.spread {
+				outArgs = AppendItems(outArgs, arg)
+				continue
 			}
 		} else if len(t.parts) > 1 {
 			start := len(outArena)

@@ -24,7 +24,8 @@ func (c *Columns) Index(name string) int {
 // Template is text with places for values, made by ParseTemplate. It never
 // changes.
 type Template struct {
-	parts []part // at least one; no two texts in a row
+	parts  []part // at least one; no two texts in a row
+	spread bool   // it is one placeholder, whose value is a list
 }
 
 // part is literal text or a placeholder.
@@ -38,7 +39,7 @@ type part struct {
 //
 //	template    = { text | "{{" | "}}" | placeholder | tag }
 //	tag         = "{" { text | "{{" | "}}" | placeholder } "}"
-//	placeholder = "{" name "}"
+//	placeholder = "{" name "}" | "{" name "..." "}"
 //	text, name  = one or more bytes without braces
 //
 // A doubled brace is always one literal brace, read from the left. A single
@@ -49,6 +50,9 @@ type part struct {
 //	{user:{id}}:profile      {user:7}:profile
 //	{{{id}}}                 {7}
 //	{{id}}                   {id}, no placeholder
+//
+// A name that ends in three dots spreads a list, see AppendItem: it must be all
+// of the argument. Whatever else is in a name is for the reader of the records.
 //
 // An error names the piece from the offending brace on.
 func ParseTemplate(text string, cols *Columns) (*Template, error) {
@@ -73,7 +77,9 @@ func ParseTemplate(text string, cols *Columns) (*Template, error) {
 		case next == 1:
 			return nil, fmt.Errorf("a placeholder without a name: %.40q", rest)
 		case rest[next] == '}':
-			t.parts = append(t.parts, part{column: cols.Index(rest[1:next])})
+			if err := t.addPlaceholder(rest[:next+1], text, cols); err != nil {
+				return nil, err
+			}
 			rest = rest[next+1:]
 		case tag != "":
 			return nil, fmt.Errorf("braces nested too deep: %.40q", tag)
@@ -108,6 +114,21 @@ func (t *Template) addText(text string) {
 	t.parts = append(t.parts, part{text: []byte(text), column: -1})
 }
 
+// addPlaceholder adds a placeholder, which stands in text, to the end.
+func (t *Template) addPlaceholder(placeholder, text string, cols *Columns) error {
+	column := placeholder[1 : len(placeholder)-1]
+	name, spread := SpreadName(column)
+	switch {
+	case name == "":
+		return fmt.Errorf("a placeholder without a name: %.40q", placeholder)
+	case spread && placeholder != text:
+		return fmt.Errorf("a spread is an argument of its own: %.40q", placeholder)
+	}
+	t.parts = append(t.parts, part{column: cols.Index(column)})
+	t.spread = spread
+	return nil
+}
+
 // Literal returns the text of a template without placeholders; ok is false if
 // it has one.
 func (t *Template) Literal() (text string, ok bool) {
@@ -125,6 +146,10 @@ func (t *Template) Column() int {
 	}
 	return -1
 }
+
+// Spreads reports whether the template is a placeholder whose value is a list,
+// which is for Expand only.
+func (t *Template) Spreads() bool { return t.spread }
 
 // Columns returns the columns that the template uses, each once, in order of
 // first use.
