@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"respipe/parser"
 )
@@ -52,7 +53,9 @@ type Batch struct {
 	due   int   // replies owed
 	owned int   // of these, to commands of our own
 	start int64 // bytes that went to the connection before this batch
-	plain bool  // each place is owed a reply that concerns no other
+	sent  time.Time
+	phase uint32 // of the tuner
+	plain bool   // each place is owed a reply that concerns no other
 
 	settled bool
 	repeats int // error replies to commands that had run before

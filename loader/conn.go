@@ -20,11 +20,12 @@ const (
 type event struct {
 	kind eventKind
 	b    *Batch
-	db   int   // answered: the database selected now
-	held bool  // answered: b is kept, as a block is open or something must be sent again
-	redo bool  // answered: something must be sent again
-	bad  bool  // answered: a command that changes the connection was refused
-	err  error // lost, probed
+	db   int       // answered: the database selected now
+	held bool      // answered: b is kept, as a block is open or something must be sent again
+	redo bool      // answered: something must be sent again
+	bad  bool      // answered: a command that changes the connection was refused
+	at   time.Time // answered: when the last reply came
+	err  error     // lost, probed
 }
 
 type eventKind uint8

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"time"
 
 	"respipe/parser"
 )
@@ -225,7 +226,7 @@ func (c *conn) completeBatch() {
 	if hold {
 		c.block.hold(b)
 	}
-	c.events <- event{kind: answered, b: b, db: c.db, held: hold, redo: c.redo, bad: c.bad}
+	c.events <- event{kind: answered, b: b, at: time.Now(), db: c.db, held: hold, redo: c.redo, bad: c.bad}
 	c.bad = false
 	if !hold {
 		c.finish(b)

@@ -58,9 +58,10 @@ func (r *run) sendAgain() {
 		r.since, r.pause = time.Now(), firstPause
 	}
 	tired := time.Since(r.since) > r.cfg.RetryFor
-	if !tired && r.sleep() != nil {
+	if !tired && r.sleep(r.pause) != nil {
 		return
 	}
+	r.pause = min(2*r.pause, longPause)
 	all := r.conn.flight()
 	r.conn.forgetFlight()
 	r.redo, r.held = false, false
@@ -80,15 +81,15 @@ func (r *run) sendAgain() {
 	}
 }
 
-// sleep pauses, each time longer, and goes on seeing to events.
-func (r *run) sleep() error {
-	timer := time.NewTimer(r.pause)
+// sleep pauses, and goes on seeing to events. It ends early when the load must
+// end or, in proceed, when the connection is lost.
+func (r *run) sleep(d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	r.alarm = timer.C
-	r.pause = min(2*r.pause, longPause)
 	for r.alarm != nil {
 		r.wait(nil)
-		if r.down != nil || r.ending() != nil {
+		if err := r.proceed(); err != nil || r.down != nil {
 			r.alarm = nil
 			return errStop
 		}
@@ -188,6 +189,7 @@ func (r *run) resume() {
 		r.rep.Twice += int64(n)
 		r.note(fmt.Sprintf("warning: %d commands that may have run are sent again and cannot run twice without harm", n))
 	}
+	r.rep.Reconnects++
 	copies := r.copyAgain(p)
 	r.finishFlight(all)
 	r.takeConn(g)
@@ -217,6 +219,7 @@ func (r *run) leaveConn() {
 		default:
 			r.rep.Bytes += r.conn.written
 			r.unanswered, r.redo, r.resending, r.held = 0, false, false, false
+			r.tune.lost()
 			return
 		}
 	}

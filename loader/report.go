@@ -25,16 +25,21 @@ type Report struct {
 	Repeated int64 // error replies to commands sent again that had run before; no errors
 	Twice    int64 // commands sent again that may have run and cannot run twice without harm
 
-	Sent        int64 // commands of the input written to their last byte
-	Unanswered  int64 // of these, commands that have no reply
-	Bytes       int64 // bytes written
-	Duration    time.Duration
+	Sent       int64 // commands of the input written to their last byte
+	Unanswered int64 // of these, commands that have no reply
+	Bytes      int64 // bytes written
+	Duration   time.Duration
+	Window     int           // commands that could be unanswered at the end; WindowMax for any number
+	DelayP50   time.Duration // from a write to its replies: half of them took no longer
+	DelayP99   time.Duration
+
 	Kinds       []*Kind     // errors by kind, in the order of their first place
 	InputDone   bool        // the input was read to its end
 	Position    parser.Mark // where to go on from: the oldest record not settled, or where reading stopped
 	File        string      // name of the input of Position
 	FirstLost   parser.Pos  // first and last place of Unknown
 	LastLost    parser.Pos
+	Reconnects  int  // connections made in place of lost ones
 	Restarted   bool // another server process answered: what was acknowledged may be gone
 	OrderUnsure bool // the old connection could not be ended before commands were sent again
 	OpenBlock   bool // Position is the MULTI or WATCH of a block that was open

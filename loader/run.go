@@ -66,6 +66,8 @@ type run struct {
 	state      []stateCommand
 	stateBad   bool // the last command that changes the connection was refused
 
+	tune  tuner
+	pace  pace
 	stall stallClock
 	kinds kinds
 }
@@ -81,6 +83,9 @@ func Run(ctx context.Context, src Source, cfg Config) (*Report, error) {
 	began := time.Now()
 	r := &run{ctx: ctx, done: ctx.Done(), src: src, cfg: cfg, db: cfg.DB, rep: &Report{}}
 	r.cut = int(min(batchBytes, max(cfg.WindowBytes/4, 1)))
+	if cfg.ByteRate > 0 {
+		r.cut = min(r.cut, max(1, int(float64(cfg.ByteRate)*smooth.Seconds())))
+	}
 	defer func() { r.rep.Duration = time.Since(began) }()
 
 	g, err := r.connectFirst()
@@ -91,6 +96,7 @@ func Run(ctx context.Context, src Source, cfg Config) (*Report, error) {
 	if cfg.OnConnect != nil {
 		cfg.OnConnect(&g.info)
 	}
+	r.tune, r.pace = newTuner(cfg.Window), newPace(cfg.Rate, cfg.ByteRate)
 	r.stall = newStallClock(cfg.Timeout)
 	defer r.stall.stop()
 	r.takeConn(g)
@@ -99,6 +105,7 @@ func Run(ctx context.Context, src Source, cfg Config) (*Report, error) {
 	r.drain()
 	r.leaveConn()
 	r.account()
+	r.rep.Window, r.rep.DelayP50, r.rep.DelayP99 = r.tune.window, r.tune.quantile(50), r.tune.quantile(99)
 	return r.rep, errors.Join(r.stopped, r.lost, r.broken, r.conclude())
 }
 
@@ -235,6 +242,7 @@ func (r *run) room(n int64, pos parser.Pos, size int, first *parser.Mark) error 
 		}
 	}
 	for !r.windowOpen(size) {
+		r.tune.blocked = true
 		if err := r.step(); err != nil {
 			return err
 		}
@@ -261,7 +269,7 @@ func (r *run) windowOpen(size int) bool {
 	if r.unanswered == 0 {
 		return true
 	}
-	return (r.cfg.Window == 0 || r.unanswered+min(r.quarter(), max(r.usual, 1)) <= r.cfg.Window) &&
+	return (r.tune.window == WindowMax || r.unanswered+min(r.quarter(), max(r.usual, 1)) <= r.tune.window) &&
 		r.kept < maxBatches &&
 		r.keptBytes+int64(max(size, r.cut)) <= r.cfg.WindowBytes
 }
@@ -269,13 +277,13 @@ func (r *run) windowOpen(size int) bool {
 // batchLimit is how many commands the next batch may hold: a quarter of the
 // window, so that some are under way while others are filled.
 func (r *run) batchLimit() int {
-	if r.cfg.Window == 0 {
-		return math.MaxInt
+	if r.tune.window == WindowMax {
+		return r.pace.most(math.MaxInt)
 	}
-	return min(r.quarter(), max(1, r.cfg.Window-r.unanswered))
+	return r.pace.most(min(r.quarter(), max(1, r.tune.window-r.unanswered)))
 }
 
-func (r *run) quarter() int { return max(1, r.cfg.Window/4) }
+func (r *run) quarter() int { return max(1, r.tune.window/4) }
 
 // cutFull hands the batch over when it is full.
 func (r *run) cutFull() error {
@@ -286,18 +294,17 @@ func (r *run) cutFull() error {
 	return r.ending()
 }
 
-// handOver gives the batch to the connection, when nothing must be sent before
-// it and the connection is still there.
+// handOver gives the batch to the connection, when the rates allow it, the
+// connection is still there, and nothing must be sent before it.
 func (r *run) handOver() error {
-	if err := r.poll(); err != nil {
-		return err
-	}
-	if err := r.catchUp(); err != nil {
-		return err
-	}
 	b := r.batch
 	if b.due == 0 {
 		return r.settleAlone()
+	}
+	for _, first := range []func() error{r.keepPace, r.poll, r.catchUp} {
+		if err := first(); err != nil {
+			return err
+		}
 	}
 	r.batch = nil
 	r.sentOpen = r.block.open
@@ -305,9 +312,21 @@ func (r *run) handOver() error {
 	return r.ending()
 }
 
+// keepPace waits until the rates allow the batch.
+func (r *run) keepPace() error {
+	if r.pace == (pace{}) {
+		return nil
+	}
+	if wait := r.pace.reserve(time.Now(), r.batch.due, len(r.batch.resp)); wait > 0 {
+		return r.sleep(wait)
+	}
+	return nil
+}
+
 // send gives a batch to the connection.
 func (r *run) send(b *Batch) {
 	b.start = r.handed
+	r.tune.sent(b)
 	r.handed += int64(len(b.resp))
 	if r.unanswered == 0 {
 		r.stall.restart()

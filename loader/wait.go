@@ -1,16 +1,26 @@
 package loader
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // await is the source's way to wait for ready. What was read so far is on its
 // way before, and whatever the connection does meanwhile is seen to.
 func (r *run) await(ready <-chan []byte) (chunk []byte, ok bool, err error) {
+	select {
+	case chunk, ok = <-ready: // there is more at hand: what is in the batch can wait
+		return chunk, ok, r.ending()
+	default:
+	}
+	began := time.Now()
 	for {
 		if err := r.flush(); err != nil {
 			return nil, false, err
 		}
 		chunk, ok, came := r.wait(ready)
 		if came {
+			r.tune.starved += time.Since(began)
 			return chunk, ok, nil
 		}
 		if err := r.proceed(); err != nil {
@@ -78,6 +88,7 @@ func (r *run) handle(e event) {
 	switch e.kind {
 	case answered:
 		r.unanswered -= e.b.due
+		r.tune.answered(e.b, e.at)
 		r.rep.Replies += int64(e.b.due - e.b.owned)
 		r.db, r.held, r.stateBad = e.db, e.held, e.bad
 		r.redo = r.redo || e.redo
