@@ -5,12 +5,30 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"respipe/parser"
 )
 
 // Want says which columns a reader fills in.
 type Want struct {
-	Names []string // the first fields of every record, in this order
-	All   bool     // behind them all columns that there are, in their own order
+	Names  []string // the first fields of every record, in this order; "name..." is a list, see parser.AppendItem
+	All    bool     // behind them all columns that there are, in their own order
+	Except []string // but these
+
+	// JSON asks for values as JSON text, but for the first Text of Names. It is
+	// nothing to a reader whose values are all text.
+	JSON bool
+	Text int
+}
+
+// leavesOut reports whether a column is among Except.
+func (w *Want) leavesOut(column []byte) bool {
+	for _, name := range w.Except {
+		if name == string(column) {
+			return true
+		}
+	}
+	return false
 }
 
 // specials are the names of what every record has besides its columns. Readers
@@ -30,11 +48,19 @@ func (w Want) choose(columns []string) (pick []int, names [][]byte, err error) {
 	if !w.All {
 		return pick, names, nil
 	}
+	for _, name := range w.Except {
+		if !slices.Contains(columns, name) {
+			return nil, nil, noColumn(name, columns)
+		}
+	}
 	for i, name := range columns {
+		if slices.Contains(w.Except, name) {
+			continue
+		}
 		if _, err := find(name, columns); err != nil || name == "" {
 			return nil, nil, &UsageError{
 				Msg:  fmt.Sprintf("a hash cannot have the field %q: the column has no name, or one that is there twice", name),
-				Hint: "--fields says which columns go in",
+				Hint: "--fields says which columns go in, or --exclude which do not",
 			}
 		}
 		pick, names = append(pick, i), append(names, []byte(name))
@@ -57,7 +83,18 @@ func find(name string, columns []string) (int, error) {
 	if at >= 0 || isSpecial(name) {
 		return at, nil
 	}
-	return 0, usagef("there is no column %q; there are %s", name, list(columns))
+	return 0, noColumn(name, columns)
+}
+
+// noColumn says that a name is none of the columns.
+func noColumn(name string, columns []string) *UsageError {
+	if _, spread := parser.SpreadName(name); spread {
+		return &UsageError{
+			Msg:  fmt.Sprintf("{%s} spreads an array, and there are none but in JSON", name),
+			Hint: "the columns are " + list(columns),
+		}
+	}
+	return usagef("there is no column %q; there are %s", name, list(columns))
 }
 
 // isSpecial reports whether name is one of specials.
@@ -80,21 +117,21 @@ func list(columns []string) string {
 
 // needsKey says that a file holds records, and how they become commands.
 func needsKey(file string, format *Format, columns []string) *UsageError {
-	return &UsageError{
-		Msg: "these are records, so --key or --cmd must say which commands to make of them; their columns are " +
-			list(columns),
-		Hint: example(file, format, columns),
+	msg := "these are records, so --key or --cmd must say which commands to make of them"
+	if len(columns) > 0 {
+		msg += "; their columns are " + list(columns)
 	}
+	return &UsageError{Msg: msg, Hint: example(file, format, columns)}
 }
 
 // example is a command line that loads a file of records.
 func example(file string, format *Format, columns []string) string {
 	prefix, option, column := "record", "", "@record"
 	if file != stdinArg {
-		base := filepath.Base(file)
+		base := filepath.Base(withoutPacking(file))
 		prefix = strings.TrimSuffix(base, filepath.Ext(base))
 	}
-	if format != &csvFormat {
+	if known, _ := formatOf(file, &Options{Key: prefix}); known != format && format != &csvFormat {
 		option = "-f " + format.Name + " "
 	}
 	isPlain := func(name string) bool { return name != "" && !strings.ContainsAny(name, "{}") }

@@ -33,11 +33,30 @@ var samples = map[string]sample{
 		bad:    "SET k 'v\n",
 		text:   func(v string) string { return "SET|k|" + v },
 	},
+	"aof": {
+		head:   "#TS:1\r\n",
+		record: func(v string) string { return fmt.Sprintf("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$%d\r\n%s\r\n", len(v), v) },
+		bad:    "*1\r\n$7\r\nMONITOR\r\n",
+		text:   func(v string) string { return "SET|k|" + v },
+	},
+	"tsv": {
+		opt:    Options{Cmds: []string{"SET {k} {v}", "SADD all {k}:{v}"}},
+		head:   "v\tx\tk\n",
+		record: func(v string) string { return v + "\t\\t\tk\n" },
+		bad:    "v\tk\n",
+		text:   func(v string) string { return "SET|k|" + v + " SADD|all|k:" + v },
+	},
 	"csv": {
 		opt:    Options{Cmds: []string{"SET {k} {v}", "SADD all {k}:{v}"}},
 		head:   "v,x,k\n",
 		record: func(v string) string { return "\"" + v + "\",,k\n" },
 		bad:    "\"v\"x,,k\n",
+		text:   func(v string) string { return "SET|k|" + v + " SADD|all|k:" + v },
+	},
+	"json": {
+		opt:    Options{Cmds: []string{"SET {k} {v}", "SADD all {k}:{v}"}},
+		record: func(v string) string { return "{\"v\": \"" + v + "\", \"x\": [null], \"k\": \"k\"}\n" },
+		bad:    "{\"v\": \"v\", \"k\": \"k\"},\n",
 		text:   func(v string) string { return "SET|k|" + v + " SADD|all|k:" + v },
 	},
 	"lines": {

@@ -2,15 +2,12 @@ package formats
 
 import (
 	"bytes"
-	"fmt"
-	"io"
-	"strconv"
 
 	"respipe/parser"
 )
 
-// csvFormat is CSV as RFC 4180 has it. Text goes in as it stands: blanks and
-// the line ends inside of quotes included.
+// csvFormat is CSV as RFC 4180 has it, and as spreadsheets write it. Text goes
+// in as it stands: blanks and the line ends inside of quotes included.
 var csvFormat = Format{
 	Name: "csv",
 	Exts: []string{".csv"},
@@ -22,90 +19,48 @@ var csvFormat = Format{
 // csvReader reads CSV. A record without quotes that lies whole in the buffer is
 // cut at its delimiters; any other goes through csvScan.
 type csvReader struct {
-	in    *Input
-	opt   *Options
-	want  Want
-	scan  csvScan
-	null  []byte // unquoted text that is no value; nil for none
-	names [][]byte
-	pick  []int
-	used  []bool // by column: whether it is wanted
-
-	cells   [][]byte // by column, of the record at hand
-	fields  [][]byte // by what is wanted
-	scratch []byte   // for cells with doubled quotes
+	table
+	scan csvScan
 }
 
 func newCSVReader(in *Input, opt *Options, want Want) *csvReader {
-	delim := opt.Delimiter
-	if delim == 0 {
-		delim = ','
-	}
-	r := &csvReader{in: in, opt: opt, want: want}
-	r.scan = csvScan{in: in, delim: delim, max: opt.maxRecord()}
-	if opt.Null != nil {
-		r.null = []byte(*opt.Null)
-	}
+	r := &csvReader{table: newTable(in, opt, want, ",")}
+	r.scan = csvScan{in: in, delim: r.delim, escape: opt.Escape, max: opt.maxRecord()}
 	return r
 }
 
 // Head reads the header, or makes one up. A file without a line has no columns.
 func (r *csvReader) Head() ([]string, error) {
-	columns := r.opt.Columns
-	pos := r.in.Pos()
-	if columns == nil {
-		rec, err := r.next()
-		if err == io.EOF {
-			return nil, nil
-		} else if bad, ok := err.(*parser.Error); ok {
-			return nil, &parser.Broken{Pos: bad.Pos, Err: fmt.Errorf("the columns cannot be told: %w", bad.Err)}
-		} else if err != nil {
-			return nil, err
-		}
-		pos = r.in.Pos()
-		columns = r.header(rec)
+	if err := r.in.findLineEnd(); err != nil {
+		return nil, err
 	}
-	var err error
-	if r.pick, r.names, err = r.want.choose(columns); err != nil {
-		return columns, &parser.Broken{Pos: pos, Err: err}
+	if err := r.readHint(); err != nil {
+		return nil, err
 	}
-	r.used = make([]bool, len(columns))
-	for _, column := range r.pick {
-		if column >= 0 {
-			r.used[column] = true
-		}
-	}
-	r.cells = make([][]byte, len(columns))
-	r.fields = make([][]byte, len(r.pick))
+	columns, err := r.head(r.first)
 	r.scan.keep = len(columns)
-	return columns, nil
+	return columns, err
 }
 
-// header takes the names of the columns from the first record, and leaves it
-// for Read if it is no header.
-func (r *csvReader) header(rec csvRecord) []string {
-	columns := make([]string, rec.fields)
-	if r.opt.NoHeader {
-		for i := range columns {
-			columns[i] = strconv.Itoa(i + 1)
-		}
-		return columns
+// first scans the first record and leaves it unread.
+func (r *csvReader) first() (names []string, found row, err error) {
+	if found, err = r.next(); err != nil {
+		return nil, found, err
 	}
-	for i, s := range r.scan.spans {
-		columns[i] = string(r.unquote(rec.text[s.from:s.to], s.doubled))
+	for i := range r.scan.spans {
+		names = append(names, string(r.text(found.text, &r.scan.spans[i])))
 	}
-	r.in.Skip(rec.size, rec.lines)
-	return columns
+	return names, found, nil
 }
 
 // next scans the next record that is not an empty line, and leaves it unread.
-func (r *csvReader) next() (csvRecord, error) {
+func (r *csvReader) next() (row, error) {
 	for {
-		rec, err := r.scan.record()
-		if err != nil || len(rec.text) > 0 {
-			return rec, err
+		found, err := r.scan.record()
+		if err != nil || len(found.text) > 0 {
+			return found, err
 		}
-		r.in.Skip(rec.size, rec.lines)
+		r.in.Skip(found.size, found.lines)
 	}
 }
 
@@ -113,8 +68,8 @@ func (r *csvReader) next() (csvRecord, error) {
 func (r *csvReader) Read(rec *parser.Record) error {
 	for {
 		b := r.in.Bytes()
-		end := bytes.IndexByte(b, '\n')
-		if end < 0 || end > r.scan.max || bytes.IndexByte(b[:end], '"') >= 0 {
+		end := bytes.IndexByte(b, r.in.eol)
+		if end < 0 || end > r.scan.max || bytes.IndexByte(b[:end], '"') >= 0 || r.scan.escapes(b[:end]) {
 			return r.careful(rec)
 		}
 		rec.Pos = r.in.Pos()
@@ -123,22 +78,6 @@ func (r *csvReader) Read(rec *parser.Record) error {
 			return r.take(rec, line, r.cut(line))
 		}
 	}
-}
-
-// cut makes the cells of a record without quotes and returns how many fields it
-// has.
-func (r *csvReader) cut(line []byte) (n int) {
-	for more := true; more; n++ {
-		field := line
-		i := bytes.IndexByte(line, r.scan.delim)
-		if more = i >= 0; more {
-			field, line = line[:i:i], line[i+1:]
-		}
-		if n < len(r.cells) {
-			r.cells[n] = r.plain(field)
-		}
-	}
-	return n
 }
 
 // careful is Read for a record with quotes, or one that is cut off.
@@ -150,45 +89,31 @@ func (r *csvReader) careful(rec *parser.Record) error {
 	rec.Pos = r.in.Pos()
 	r.in.Skip(found.size, found.lines)
 	r.scratch = r.scratch[:0]
-	for i, s := range r.scan.spans {
-		switch cell := found.text[s.from:s.to:s.to]; {
-		case !r.used[i]:
-		case s.quoted:
-			r.cells[i] = r.unquote(cell, s.doubled)
-		default:
-			r.cells[i] = r.plain(cell)
+	for i := range r.scan.spans {
+		if r.used[i] {
+			r.cells[i] = r.value(found.text, &r.scan.spans[i])
 		}
 	}
 	return r.take(rec, found.text, found.fields)
 }
 
-// take hands out the cells that are wanted of a record with n fields.
-func (r *csvReader) take(rec *parser.Record, text []byte, n int) error {
-	if n != len(r.cells) {
-		return &parser.Error{Pos: rec.Pos, Err: fmt.Errorf("%d fields where %d are due", n, len(r.cells))}
-	}
-	for i, column := range r.pick {
-		if column >= 0 {
-			r.fields[i] = r.cells[column]
-		}
-	}
-	rec.Names, rec.Fields, rec.Raw = r.names, r.fields, text
-	return nil
-}
-
-// plain returns the value of an unquoted cell.
-func (r *csvReader) plain(cell []byte) []byte {
-	if r.null != nil && bytes.Equal(cell, r.null) {
+// value returns the value of a cell of a record.
+func (r *csvReader) value(text []byte, s *csvSpan) []byte {
+	if !s.quoted && r.plain(text[s.from:s.to]) == nil {
 		return nil
 	}
-	return cell
+	return r.text(text, s)
 }
 
-// unquote returns the text of a quoted cell, in scratch if it holds quotes,
-// which stand doubled in it.
-func (r *csvReader) unquote(cell []byte, doubled bool) []byte {
-	if !doubled {
+// text returns the text of a cell of a record without its quotes, in scratch if
+// quotes stand doubled in it or bytes escaped.
+func (r *csvReader) text(text []byte, s *csvSpan) []byte {
+	cell := text[s.from:s.to:s.to]
+	switch {
+	case !s.changed:
 		return cell
+	case r.scan.escape != 0:
+		return r.unescape(cell, s.quoted)
 	}
 	from := len(r.scratch)
 	for {
@@ -200,4 +125,16 @@ func (r *csvReader) unquote(cell []byte, doubled bool) []byte {
 		r.scratch = append(r.scratch, cell[:i+1]...)
 		cell = cell[i+2:]
 	}
+}
+
+// unescape is text for a file with an escape character.
+func (r *csvReader) unescape(cell []byte, quoted bool) []byte {
+	from := len(r.scratch)
+	for i := 0; i < len(cell); i++ {
+		if i+1 < len(cell) && (cell[i] == r.scan.escape && r.scan.escapable(cell[i+1]) || quoted && cell[i] == '"') {
+			i++
+		}
+		r.scratch = append(r.scratch, cell[i])
+	}
+	return r.scratch[from:len(r.scratch):len(r.scratch)]
 }

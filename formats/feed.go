@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync/atomic"
 )
 
 const (
@@ -15,7 +16,8 @@ const (
 var errClosed = errors.New("the input was closed")
 
 // feed is the input goroutine and its channels. It alone may block in a read
-// of the input; where that never returns, it is left behind.
+// of the input; where that never returns, it is left behind. It also unpacks
+// and decodes.
 //
 // A chunk is a whole buffer: its data begin at room. An empty chunk ends a
 // file. The feed closes ready at the end of the input, or early after an error,
@@ -24,6 +26,9 @@ var errClosed = errors.New("the input was closed")
 type feed struct {
 	files []string
 	stdin io.Reader
+	asked *charset     // the encoding asked for; nil for none
+	found []*charset   // by file, known with its first chunk; nil where its bytes pass as they are
+	taken atomic.Int64 // bytes read from the files
 	ready chan []byte
 	free  chan []byte
 	done  chan struct{} // closed by the receiver, which wants no more
@@ -31,10 +36,12 @@ type feed struct {
 	err   error
 }
 
-func newFeed(files []string, stdin io.Reader) *feed {
+func newFeed(files []string, stdin io.Reader, asked *charset) *feed {
 	return &feed{
 		files: files,
 		stdin: stdin,
+		asked: asked,
+		found: make([]*charset, len(files)),
 		ready: make(chan []byte, buffers-2),
 		free:  make(chan []byte, buffers),
 		done:  make(chan struct{}),
@@ -44,21 +51,28 @@ func newFeed(files []string, stdin io.Reader) *feed {
 // run reads the files one after another.
 func (f *feed) run() {
 	defer close(f.ready)
-	for _, name := range f.files {
-		if f.err = f.read(name); f.err != nil {
+	for i := range f.files {
+		if f.err = f.read(i); f.err != nil {
 			return
 		}
 	}
 }
 
-// read hands out one file and the empty chunk behind it. What a read returns
-// is passed on at once, however little it is.
-func (f *feed) read(name string) error {
-	r, err := f.open(name)
+// read hands out the i-th file and the empty chunk behind it. What a read
+// returns is passed on at once, however little it is.
+func (f *feed) read(i int) error {
+	file, err := f.open(f.files[i])
 	if err != nil {
 		return err
 	}
-	defer r.Close()
+	defer file.Close()
+	r, err := unpack(&rawReader{r: file, taken: &f.taken})
+	if err != nil {
+		return err
+	}
+	if r, f.found[i], err = decode(r, f.asked); err != nil {
+		return err
+	}
 	for empty := 0; empty < 100; {
 		buf := f.buffer()
 		if buf == nil {
@@ -93,6 +107,23 @@ func (f *feed) open(name string) (io.ReadCloser, error) {
 		return io.NopCloser(f.stdin), nil
 	}
 	return os.Open(name)
+}
+
+// rawReader reads a file as it stands, and counts its bytes. Its error is there
+// to stay.
+type rawReader struct {
+	r     io.Reader
+	taken *atomic.Int64
+	err   error
+}
+
+// Read is that of io.Reader.
+func (r *rawReader) Read(p []byte) (n int, err error) {
+	if r.err == nil {
+		n, r.err = r.r.Read(p)
+		r.taken.Add(int64(n))
+	}
+	return n, r.err
 }
 
 // buffer returns a buffer to read into; nil when the receiver has gone.

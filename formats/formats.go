@@ -27,6 +27,7 @@ import (
 type Format struct {
 	Name     string
 	Exts     []string // of files, in lower case with their dot
+	Whole    bool     // a record as it stands may be a value
 	Commands func(*Input, *Options) Commands
 	Records  func(*Input, *Options, Want) Records
 }
@@ -49,25 +50,57 @@ type Records interface {
 }
 
 // formats is the list of them.
-var formats = []*Format{&commandsFormat, &respFormat, &csvFormat, &linesFormat}
+var formats = []*Format{&commandsFormat, &respFormat, &aofFormat, &csvFormat, &tsvFormat, &jsonFormat, &linesFormat}
 
 // Options are what a Source is asked for.
 type Options struct {
 	Format string    // name of a format; "" or "auto": by extension and first bytes
 	Stdin  io.Reader // what "-" stands for
 
-	Delimiter byte     // between the fields of CSV; 0 is a comma
-	Columns   []string // names the columns of CSV without a header
-	NoHeader  bool     // CSV has no header; without Columns they are called 1, 2, 3 …
-	Null      *string  // unquoted CSV text that means "no value"; nil for none
+	Encoding  string   // of text, by a WHATWG name; "": bytes pass as they are. A byte order mark wins
+	Delimiter string   // between the fields of CSV and TSV; "" is a comma or what the file says, and a tab
+	Escape    byte     // makes quotes, delimiters and itself plain in CSV; 0 for none
+	Columns   []string // names the columns of CSV and TSV without a header
+	NoHeader  bool     // CSV and TSV have no header; without Columns they are called 1, 2, 3 …
+	Ragged    bool     // a record of CSV or TSV may be shorter or longer than the header
+	Null      *string  // text that means "no value", unquoted in CSV; nil for none, and \N in TSV
 
 	Skip      int64 // leave out so many records, counted over all files
 	Limit     int64 // read so many records behind them; negative is no limit
 	MaxRecord int64 // bytes; a longer record is refused; 0 is no limit
 
-	Key, Value, Type string   // templates of key and value; "hash" (also ""), "string"
-	Fields           []string // columns that go into a hash; nil for all
-	Cmds             []string // templates of the commands of each record
+	// Cmds are templates of the commands of each record. Else Key is the
+	// template of a key, and Type what the record is under it: "hash" (also ""),
+	// "string", "list", "set", "zset", "stream", "geo", "json".
+	Cmds      []string
+	Key, Type string
+
+	// Templates, for the types that take them. Value is for strings and lists:
+	// without it, a record of JSON or of lines is the value as it stands. A list
+	// and a set take a spread, {name...}. Score, Lon and Lat must be numbers.
+	Value, Member, Score, Lon, Lat string
+
+	Fields  []string // columns of a hash, a stream or a JSON document; nil for all
+	Exclude []string // but these, where all go in
+	Rename  []string // "old=new": what a column is called there
+
+	// TTL and ExpireAt are seconds, as a number or a template: from now on, and
+	// since 1970. A key without one of them lives for ever.
+	TTL, ExpireAt string
+
+	// Replace removes what was under a key before the load. Where each record is
+	// all of its key (a hash, a spread), a DEL goes before each, so the last one
+	// wins. Where records add to a key (lists, sets, sorted sets, streams), the
+	// first one of the key brings the DEL: 1,048,576 keys are remembered for
+	// that, and a record with one more is refused. A record that Skip leaves out
+	// counts as loaded: its key keeps what is there.
+	Replace bool
+
+	// Missing says what becomes of a placeholder without a value: "reject" (also
+	// "") refuses the record, "empty" takes the empty text, "skip" leaves the
+	// command out, or the expiry. A field of a hash without a value is left out,
+	// unless Missing is "empty".
+	Missing string
 
 	// Note is told what is worth a word and no error. It may be nil.
 	Note func(pos parser.Pos, text string)
@@ -111,24 +144,16 @@ func formatOf(file string, opt *Options) (*Format, error) {
 	if opt.Format != "" && opt.Format != "auto" {
 		return formatNamed(opt.Format, opt)
 	}
-	ext := strings.ToLower(filepath.Ext(file))
-	switch ext {
-	case ".json", ".jsonl", ".ndjson":
-		return nil, usagef("%s: JSON is not supported", file)
-	case ".tsv":
-		return nil, usagef("%s: TSV is not supported", file)
+	ext := strings.ToLower(filepath.Ext(withoutPacking(file)))
+	for _, f := range formats {
+		if slices.Contains(f.Exts, ext) && (f.Records != nil || !opt.mapped()) {
+			return f, nil
+		}
 	}
 	if !opt.mapped() {
-		for _, f := range formats {
-			if slices.Contains(f.Exts, ext) {
-				return f, nil
-			}
-		}
 		return nil, nil
 	}
 	switch ext {
-	case ".csv":
-		return &csvFormat, nil
 	case ".resp", ".aof", ".rdb", ".redis", ".cmd":
 		return nil, &UsageError{
 			Msg:  fmt.Sprintf("%s holds commands: --key and --cmd are for records", file),

@@ -1,88 +1,94 @@
 package formats
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"respipe/parser"
 )
 
-const bom = "\xEF\xBB\xBF" // byte order mark of UTF-8
+// First bytes that tell something; ? is any byte.
+const (
+	respHead   = "*?"
+	rdbHead    = "REDIS0"
+	valkeyHead = "VALKEY0"
+	aofHead    = "#TS:?" // an annotation: the server of an append-only file notes the time
+)
 
-// packed are the first bytes of what is no text, and what it is then.
-var packed = []struct{ head, what string }{
-	{"\x1F\x8B", "this is gzip, unpack it first"},
-	{"\x28\xB5\x2F\xFD", "this is zstd, unpack it first"},
-	{"BZh", "this is bzip2, unpack it first"},
-	{"\xFD7zXZ\x00", "this is xz, unpack it first"},
-	{"\x04\x22\x4D\x18", "this is lz4, unpack it first"},
-	{"\xFF\xFE", "this is UTF-16 (little-endian), convert it to UTF-8 first"},
-	{"\xFE\xFF", "this is UTF-16 (big-endian), convert it to UTF-8 first"},
-	{"REDIS0", "this is an RDB file, which holds no commands"},
-	{"VALKEY0", "this is an RDB file, which holds no commands"},
-}
+var (
+	errRDB    = errors.New("this is an RDB file, which cannot be loaded")
+	errRDBAOF = errors.New("this append-only file begins as an RDB file, which cannot be loaded; " +
+		"with aof-use-rdb-preamble no, BGREWRITEAOF makes one of commands")
+)
 
 // detect looks at the first bytes of the file at hand and returns its format:
 // the one given, if that is not nil. A byte order mark is skipped. The error is
 // io.EOF if the file is empty, a *parser.Broken if it cannot be read, or one of
 // Fill.
 func detect(in *Input, format *Format, opt *Options) (*Format, error) {
-	for undecided(in.Bytes()) {
-		if err := in.Fill(); err == io.EOF && len(in.Bytes()) > 0 {
-			break
-		} else if err != nil {
-			return nil, err
-		}
-	}
-	for _, p := range packed {
-		if bytes.HasPrefix(in.Bytes(), []byte(p.head)) {
-			return nil, &parser.Broken{Pos: in.Pos(), Err: errors.New(p.what)}
-		}
-	}
-	if bytes.HasPrefix(in.Bytes(), []byte(bom)) {
+	heads := append(packedHeads(), bom, rdbHead, valkeyHead, respHead, aofHead)
+	head, err := in.beginning(heads)
+	if head == bom {
 		in.Skip(len(bom), 0)
+		if head, err = in.beginning(heads); err == io.EOF {
+			err = nil
+		}
 	}
-	if format != nil {
+	switch {
+	case err != nil:
+		return nil, err
+	case head == rdbHead, head == valkeyHead:
+		return nil, &parser.Broken{Pos: in.Pos(), Err: rdbError(format)}
+	case slices.Contains(packedHeads(), head):
+		return nil, &parser.Broken{Pos: in.Pos(), Err: fmt.Errorf("this is packed twice, unpack the %s data first", packedAs(head).name)}
+	case format != nil:
 		return format, nil
 	}
-	return guess(in, opt)
+	return guess(in, head, opt), nil
 }
 
-// guess tells the format by the first bytes.
-func guess(in *Input, opt *Options) (*Format, error) {
-	head := in.Bytes()
-	switch {
-	case opt.mapped() && len(head) > 0 && (head[0] == '{' || head[0] == '['):
-		return nil, &parser.Broken{Pos: in.Pos(), Err: &UsageError{
-			Msg:  fmt.Sprintf("this begins with %c as JSON does, which is not supported", head[0]),
-			Hint: "-f csv or -f lines, if it is something else",
-		}}
-	case opt.mapped():
-		return &csvFormat, nil
-	case len(head) > 1 && head[0] == '*' && isDigit(head[1]):
-		return &respFormat, nil
-	}
-	return &commandsFormat, nil
-}
-
-// undecided reports whether more than head must be seen to tell what it is.
-func undecided(head []byte) bool {
-	if len(head) == 0 || string(head) == "*" || isStart(head, bom) {
-		return true
-	}
-	for _, p := range packed {
-		if isStart(head, p.head) {
-			return true
+// beginning returns the first of heads that the unread bytes begin with, and ""
+// if it is none of them. Its errors are those of Fill: io.EOF, if there are no
+// bytes.
+func (in *Input) beginning(heads []string) (string, error) {
+	for {
+		head, more := match(in.Bytes(), heads, false)
+		if !more {
+			return head, nil
+		}
+		if err := in.Fill(); err == io.EOF && len(in.Bytes()) > 0 {
+			head, _ = match(in.Bytes(), heads, true)
+			return head, nil
+		} else if err != nil {
+			return "", err
 		}
 	}
-	return false
 }
 
-// isStart reports whether head is a true prefix of magic.
-func isStart(head []byte, magic string) bool {
-	return len(head) < len(magic) && magic[:len(head)] == string(head)
+// rdbError says that an RDB file cannot be loaded.
+func rdbError(format *Format) error {
+	if format != nil && format.Name == aofFormat.Name {
+		return errRDBAOF
+	}
+	return errRDB
+}
+
+// guess tells the format by the first bytes, which begin with head.
+func guess(in *Input, head string, opt *Options) *Format {
+	b := in.Bytes()
+	switch {
+	case opt.mapped() && len(b) > 0 && (b[0] == '{' || b[0] == '['):
+		return &jsonFormat
+	case opt.mapped():
+		return &csvFormat
+	case head == respHead && isDigit(b[len(respHead)-1]):
+		return &respFormat
+	case head == aofHead && isDigit(b[len(aofHead)-1]):
+		return &aofFormat
+	}
+	return &commandsFormat
 }
 
 func isDigit(c byte) bool { return c-'0' <= 9 }

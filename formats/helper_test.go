@@ -99,12 +99,17 @@ type readTest struct {
 	opt  Options
 	in   string // with marks
 	want []string
+
+	wrap func(string) string // what makes the file of in; nil: it is the file
 }
 
 // run checks the row with the input in one piece and byte by byte.
 func (tt *readTest) run(t *testing.T) {
 	t.Run(tt.name, func(t *testing.T) {
 		input, places := unmark(tt.in)
+		if tt.wrap != nil {
+			input = tt.wrap(input)
+		}
 		for _, r := range []io.Reader{
 			strings.NewReader(input),
 			iotest.OneByteReader(strings.NewReader(input)),

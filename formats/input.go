@@ -3,8 +3,8 @@ package formats
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
-	"sync/atomic"
 
 	"respipe/parser"
 )
@@ -17,7 +17,8 @@ var errTooLong = errors.New("longer than --max-record allows")
 
 // Input is the bytes of one file after another, as a reader of records sees
 // them. It keeps what is not read yet in one piece: a record that is cut by the
-// end of a chunk is put together by Fill. It is used by one goroutine.
+// end of a chunk is put together by Fill. Where text is decoded, it is UTF-8, with
+// the byte invalid in it for what is none. It is used by one goroutine.
 type Input struct {
 	feed *feed
 	wait parser.Wait
@@ -31,13 +32,16 @@ type Input struct {
 	chunk []byte // the chunk that buf is a view into; nil if buf is a buffer of its own
 	own   []byte // such a buffer, kept for the next long record
 
-	err   error // io.EOF at the end of the file; any other is there to stay
-	taken atomic.Int64
+	eol byte     // ends a line: LF, and CR in some tables
+	set *charset // of the file, where its text is decoded; else nil
+
+	err error // io.EOF at the end of the file; any other is there to stay
 }
 
 // begin goes to the next file.
 func (in *Input) begin(name string) {
 	in.name, in.line, in.offset = name, 1, 0
+	in.eol, in.set = '\n', nil
 	if in.err == io.EOF {
 		in.err = nil
 	}
@@ -52,7 +56,7 @@ func (in *Input) Pos() parser.Pos {
 	return parser.Pos{File: in.name, Line: in.line, Offset: in.offset}
 }
 
-// Skip marks the first n bytes at hand as read. They hold lines LF bytes.
+// Skip marks the first n bytes at hand as read. They hold lines line ends.
 func (in *Input) Skip(n, lines int) {
 	in.pos += n
 	in.offset += int64(n)
@@ -76,7 +80,6 @@ func (in *Input) Fill() error {
 	case !ok || len(chunk) == 0:
 		in.err = io.EOF
 	default:
-		in.taken.Add(int64(len(chunk) - room))
 		in.join(chunk)
 	}
 	return in.err
@@ -124,7 +127,7 @@ func (in *Input) release() {
 // and errTooLong. Other errors are those of Fill.
 func (in *Input) Line(limit int) ([]byte, error) {
 	b := in.Bytes()
-	if i := bytes.IndexByte(b, '\n'); 0 <= i && i <= limit {
+	if i := bytes.IndexByte(b, in.eol); 0 <= i && i <= limit {
 		in.Skip(i+1, 1)
 		return chomp(b[:i]), nil
 	}
@@ -135,7 +138,7 @@ func (in *Input) Line(limit int) ([]byte, error) {
 func (in *Input) longLine(limit int) ([]byte, error) {
 	for seen := 0; ; {
 		b := in.Bytes()
-		i := bytes.IndexByte(b[seen:], '\n')
+		i := bytes.IndexByte(b[seen:], in.eol)
 		if i < 0 {
 			seen = len(b)
 		} else {
@@ -166,11 +169,12 @@ func (in *Input) passLine() error {
 	return errTooLong
 }
 
-// skipLine skips all up to and with the next LF, or to the end of the file.
+// skipLine skips all up to and with the next line end, or to the end of the
+// file.
 func (in *Input) skipLine() error {
 	for {
 		b := in.Bytes()
-		if i := bytes.IndexByte(b, '\n'); i >= 0 {
+		if i := bytes.IndexByte(b, in.eol); i >= 0 {
 			in.Skip(i+1, 1)
 			return nil
 		}
@@ -190,7 +194,7 @@ func (in *Input) discard(n int) error {
 		if len(b) > n {
 			b = b[:n]
 		}
-		in.Skip(len(b), bytes.Count(b, lf))
+		in.Skip(len(b), in.lineEnds(b))
 		n -= len(b)
 		if n == 0 {
 			return nil
@@ -201,7 +205,44 @@ func (in *Input) discard(n int) error {
 	}
 }
 
-var lf = []byte{'\n'}
+// discardAll skips the rest of the file, in bounded memory. Its errors are those
+// of Fill.
+func (in *Input) discardAll() error {
+	for {
+		b := in.Bytes()
+		in.Skip(len(b), in.lineEnds(b))
+		if err := in.Fill(); err != nil {
+			return err
+		}
+	}
+}
+
+var lf, cr = []byte{'\n'}, []byte{'\r'}
+
+// lineEnds counts the line ends in b.
+func (in *Input) lineEnds(b []byte) int {
+	if in.eol == '\r' {
+		return bytes.Count(b, cr)
+	}
+	return bytes.Count(b, lf)
+}
+
+// check looks whether the record that was read at pos is valid in the encoding
+// of the file.
+func (in *Input) check(pos parser.Pos) error {
+	if in.set == nil {
+		return nil
+	}
+	return in.checkText(in.buf[max(0, in.pos-int(in.offset-pos.Offset)):in.pos])
+}
+
+// checkText looks whether text is valid in the encoding of the file.
+func (in *Input) checkText(text []byte) error {
+	if in.set == nil || bytes.IndexByte(text, invalid) < 0 {
+		return nil
+	}
+	return fmt.Errorf("not valid %s", in.set.name)
+}
 
 // chomp returns line without the CR it may end in.
 func chomp(line []byte) []byte {

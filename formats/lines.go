@@ -4,7 +4,8 @@ import "respipe/parser"
 
 // linesFormat is one value a line, in the column text. Empty lines are skipped.
 var linesFormat = Format{
-	Name: "lines",
+	Name:  "lines",
+	Whole: true,
 	Records: func(in *Input, opt *Options, want Want) Records {
 		return &lineReader{in: in, max: opt.maxRecord(), want: want}
 	},

@@ -27,6 +27,7 @@ type Source struct {
 	beginErr error // why it could not be begun
 	commands Commands
 	records  Records // one of the two is set
+	format   *Format // of records
 	rec      parser.Record
 	ops      parser.Ops
 	guard    guard
@@ -41,11 +42,14 @@ type Source struct {
 // globs, and "-" for standard input, which is also meant where there are none.
 // It reads nothing yet. The error is a *UsageError.
 func Open(files []string, opt Options) (*Source, error) {
-	switch opt.Delimiter {
-	case '"', '\r', '\n':
-		return nil, usagef("--delimiter %q cannot part fields", opt.Delimiter)
+	if err := checkDialect(&opt); err != nil {
+		return nil, err
 	}
-	files, size, err := resolve(files)
+	asked, err := charsetNamed(opt.Encoding)
+	if err != nil {
+		return nil, err
+	}
+	inputs, size, err := resolve(files)
 	if err != nil {
 		return nil, err
 	}
@@ -53,23 +57,24 @@ func Open(files []string, opt Options) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := make([]*Format, len(files))
-	for i, file := range files {
-		if known[i], err = formatOf(file, &opt); err != nil {
+	names, known := make([]string, len(inputs)), make([]*Format, len(inputs))
+	for i, file := range inputs {
+		names[i] = file.name
+		if known[i], err = file.formatOf(&opt); err != nil {
 			return nil, err
 		}
 	}
-	s := newSource(files, known, m, opt)
+	s := newSource(names, known, m, opt, asked)
 	s.size = size
 	return s, nil
 }
 
-func newSource(files []string, known []*Format, m *mapping, opt Options) *Source {
+func newSource(files []string, known []*Format, m *mapping, opt Options, asked *charset) *Source {
 	s := &Source{opt: opt, files: files, formats: known, mapping: m, last: math.MaxInt64}
 	if opt.Limit >= 0 && opt.Limit < math.MaxInt64-opt.Skip {
 		s.last = opt.Skip + opt.Limit
 	}
-	s.feed = newFeed(files, opt.Stdin)
+	s.feed = newFeed(files, opt.Stdin, asked)
 	s.in = &Input{feed: s.feed, wait: plainWait(context.Background())}
 	s.in.begin(shown(files[0]))
 	return s
@@ -91,9 +96,9 @@ func plainWait(ctx context.Context) parser.Wait {
 // plainly.
 func (s *Source) Await(wait parser.Wait) { s.in.wait = wait }
 
-// BytesRead returns how many bytes have been taken from the files. It may be
-// called by any goroutine.
-func (s *Source) BytesRead() int64 { return s.in.taken.Load() }
+// BytesRead returns how many bytes have been taken from the files, packed as
+// they are. It may be called by any goroutine.
+func (s *Source) BytesRead() int64 { return s.feed.taken.Load() }
 
 // Size returns the sum of the sizes of the files in bytes, -1 if not all of
 // them are regular.
@@ -144,7 +149,7 @@ func (s *Source) holdsRecords(i int) bool {
 func (s *Source) peek(ctx context.Context, i int) error {
 	opt := s.opt
 	opt.Note = nil
-	p := newSource(s.files[i:i+1], s.formats[i:i+1], s.mapping, opt)
+	p := newSource(s.files[i:i+1], s.formats[i:i+1], s.mapping, opt, s.feed.asked)
 	defer p.Close()
 	p.in.wait = plainWait(ctx)
 	return p.begin()
@@ -190,19 +195,28 @@ func (s *Source) makeReader() error {
 	if err != nil {
 		return err
 	}
+	s.in.set = s.feed.found[s.file]
 	if format.Commands != nil {
 		s.commands = format.Commands(s.in, &s.opt)
 		return nil
 	}
 	var want Want
 	if s.mapping != nil {
-		want = s.mapping.want()
+		want = s.mapping.want(format)
 	}
 	pos := s.in.Pos()
-	s.records = format.Records(s.in, &s.opt, want)
+	s.records, s.format = format.Records(s.in, &s.opt, want), format
 	columns, err := s.records.Head()
-	if err == nil && s.mapping == nil {
-		err = &parser.Broken{Pos: pos, Err: needsKey(file, format, columns)}
+	switch {
+	case err != nil:
+		return err
+	case s.mapping == nil:
+		err = needsKey(file, format, columns)
+	default:
+		err = s.mapping.check(format, columns)
+	}
+	if err != nil {
+		err = &parser.Broken{Pos: pos, Err: err}
 	}
 	return err
 }
@@ -225,7 +239,7 @@ func (s *Source) Next(c *parser.Command) error {
 				return err
 			}
 		default:
-			if err != io.EOF || !s.nextFile() {
+			if err != errNoCommand && (err != io.EOF || !s.nextFile()) {
 				return s.end(err)
 			}
 		}
@@ -250,6 +264,9 @@ func (s *Source) read(c *parser.Command) error {
 	if s.n <= s.opt.Skip {
 		return nil
 	}
+	if err := s.in.check(c.Pos); err != nil {
+		return &parser.Error{Pos: c.Pos, Err: err}
+	}
 	c.File, c.N, c.Last = s.file, s.n, true
 	c.Op = s.ops.Find(c.Args)
 	if err := s.guard.check(c.Op, c.Args); err != nil {
@@ -257,6 +274,9 @@ func (s *Source) read(c *parser.Command) error {
 	}
 	return nil
 }
+
+// errNoCommand says that a record makes no command, as --missing skip lets it.
+var errNoCommand = errors.New("no command")
 
 // readRecord is read for a format with columns.
 func (s *Source) readRecord(c *parser.Command) error {
@@ -266,20 +286,27 @@ func (s *Source) readRecord(c *parser.Command) error {
 	s.n++
 	s.pos = s.rec.Pos
 	if s.n <= s.opt.Skip {
+		s.mapping.passOver(&s.rec, s.format, s.n)
 		return nil
 	}
-	if err := s.expand(); err != nil {
+	err := s.in.check(s.pos)
+	if err == nil {
+		err = s.expand()
+	}
+	if err != nil {
 		s.mapping.drop()
 		return &parser.Error{Pos: s.pos, Err: err}
 	}
-	s.take(c)
+	if !s.take(c) {
+		return errNoCommand
+	}
 	return nil
 }
 
 // expand makes all commands of the record at hand. Where one of them is
 // refused, they all are.
 func (s *Source) expand() error {
-	if err := s.mapping.expand(&s.rec, s.n); err != nil {
+	if err := s.mapping.expand(&s.rec, s.format, s.n); err != nil {
 		return err
 	}
 	before := s.guard
