@@ -1,6 +1,6 @@
 STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: build test bench lint tools
+.PHONY: build test bench torture lint tools
 
 build:
 	go build .
@@ -11,6 +11,10 @@ test: tools
 # Side by side with redis-cli --pipe; `make bench BENCH=200000` for a quick run.
 bench: tools
 	BENCH=$(BENCH) go test -run '^$$' -bench . -benchtime 1x -timeout 60m .
+
+# The model test with a thousand schedules of faults; SCHEDULES=n for n.
+torture: tools
+	SCHEDULES=$(or $(SCHEDULES),1000) CGO_ENABLED=1 go test -race -count 1 -run TestModel -timeout 2h -v ./loader
 
 lint:
 	@test -z "$$(gofmt -s -l . | tee /dev/stderr)"

@@ -13,7 +13,7 @@ import (
 // commandLine is what the user typed, taken apart.
 type commandLine struct {
 	program string // name under which respipe was called
-	command string // "load" or "help"
+	command string // "load", "convert" or "help"
 	options []option
 	files   []string
 	help    bool // --help: nothing else counts
@@ -29,7 +29,10 @@ type option struct {
 
 // words returns the line as package cli reads it: command, options, FILEs.
 func (l *commandLine) words() []string {
-	if l.help {
+	switch {
+	case l.help && l.command == "convert":
+		return []string{l.program, "help", l.command}
+	case l.help:
 		return []string{l.program, "help"}
 	}
 	words := []string{l.program, l.command}
@@ -43,15 +46,19 @@ func (l *commandLine) words() []string {
 	return append(append(words, "--"), l.files...)
 }
 
+// commands are what the first word may be.
+var commands = []string{"load", "convert", "help"}
+
 // arrange takes a command line apart. Options may stand before and after
 // FILEs, as --name value, --name=value, -n value, -nvalue; -- ends them. The
 // error is a *formats.UsageError.
-func arrange(args []string, flags []cli.Flag) (*commandLine, error) {
+func arrange(args []string) (*commandLine, error) {
 	line := &commandLine{program: filepath.Base(args[0]), command: "load"}
 	rest := args[1:]
-	if len(rest) > 0 && (rest[0] == "load" || rest[0] == "help") {
+	if len(rest) > 0 && slices.Contains(commands, rest[0]) {
 		line.command, rest = rest[0], rest[1:]
 	}
+	flags := optionsOf(line.command)
 	for len(rest) > 0 {
 		word := rest[0]
 		rest = rest[1:]
@@ -115,6 +122,9 @@ func isOption(word string, flags []cli.Flag) bool {
 func unknownOption(word string, flags []cli.Flag) error {
 	word, _, _ = strings.Cut(word, "=") // a value may be a password
 	usage := &formats.UsageError{Msg: "unknown option " + word}
+	if name := strings.TrimLeft(word, "-"); find(name, flags) == nil && find(name, optionsOf("load")) != nil {
+		return &formats.UsageError{Msg: "convert has no option " + word, Hint: "it sends nothing: what concerns the server is for load"}
+	}
 	if near := cli.SuggestFlag(flags, strings.TrimLeft(word, "-"), true); near != "" {
 		usage.Hint = "did you mean " + near + "?"
 	}

@@ -33,10 +33,14 @@ func TestArrange(t *testing.T) {
 		{"-q -- -p --key load", "load --quiet -- -p --key load"},
 		{"-2 -3 -4 -6 -e --raw --no-raw --no-auth-warning --pipe", "load --2 --3 --4 --6 --e --raw --no-raw --no-auth-warning --pipe --"},
 		{"a.txt --help -q", "help"},
+		{"convert --help", "help convert"},
+		{"convert -f lines --as commands a.txt", "convert --format=lines --as=commands -- a.txt"},
+		{"a.txt convert", "load -- a.txt convert"},
+		{"--pass-file p --askpass", "load --pass-file=p --askpass --"},
 		{"--pipe-timeout 3", "load --timeout=3 --"},
 		{"-h localhost -n -1", "load --host=localhost --db=-1 --"},
 	} {
-		line, err := arrange(append([]string{"/usr/bin/respipe"}, strings.Fields(row.args)...), options())
+		line, err := arrange(append([]string{"/usr/bin/respipe"}, strings.Fields(row.args)...))
 		if err != nil {
 			t.Errorf("%s: %v", row.args, err)
 			continue
@@ -63,8 +67,12 @@ func TestArrangeRefuses(t *testing.T) {
 		{"--key --type=hash", "--key needs a value", "--key=VALUE"},
 		{"--quiet=yes", "--quiet takes no value", ""},
 		{"-qf lines", "-q takes no value", ""},
+		{"convert -p 6379", "convert has no option -p", "load"},
+		{"convert --tls a.txt", "convert has no option --tls", "load"},
+		{"convert --prot", "unknown option --prot", ""},
+		{"--as commands", "unknown option --as", ""},
 	} {
-		_, err := arrange(append([]string{"respipe"}, strings.Fields(row.args)...), options())
+		_, err := arrange(append([]string{"respipe"}, strings.Fields(row.args)...))
 		usage, ok := errors.AsType[*formats.UsageError](err)
 		if !ok || usage.Msg != row.msg || !strings.Contains(usage.Hint, row.hint) {
 			t.Errorf("%s: %#v", row.args, err)
@@ -73,7 +81,7 @@ func TestArrangeRefuses(t *testing.T) {
 }
 
 func TestWordsKeepFilesApart(t *testing.T) {
-	line, err := arrange([]string{"respipe", "--", "--key", "-"}, options())
+	line, err := arrange([]string{"respipe", "--", "--key", "-"})
 	if err != nil || !slices.Equal(line.files, []string{"--key", "-"}) {
 		t.Errorf("%v, %v", line, err)
 	}

@@ -45,14 +45,10 @@ type figures struct {
 // memory in MiB, and wall and CPU as multiples of what redis-cli --pipe takes.
 // BENCH is the number of SETs, two million if it is not set.
 func BenchmarkLoad(b *testing.B) {
-	const rounds = 5
 	n := benchSize(b)
 	dir := b.TempDir()
 	writeInputs(b, dir, n)
-	respipe := filepath.Join(dir, "respipe")
-	if out, err := exec.Command("go", "build", "-o", respipe, ".").CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, out)
-	}
+	respipe := buildRespipe(b, dir)
 	server := redistest.Start(b)
 	runs := map[string][]figures{}
 	for range rounds {
@@ -75,6 +71,18 @@ func BenchmarkLoad(b *testing.B) {
 			b.ReportMetric(f.cpu.Seconds()/beside.cpu.Seconds(), "x-cpu")
 		})
 	}
+}
+
+// rounds is how often each load is run; the median counts.
+const rounds = 5
+
+// buildRespipe builds respipe as it is used, and returns its path.
+func buildRespipe(b *testing.B, dir string) string {
+	respipe := filepath.Join(dir, "respipe")
+	if out, err := exec.Command("go", "build", "-o", respipe, ".").CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	return respipe
 }
 
 func benchSize(b *testing.B) int {

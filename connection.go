@@ -1,13 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"net"
 	"os"
 	"strconv"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -15,11 +14,16 @@ import (
 // endpoint is where the server is and who logs in.
 type endpoint struct {
 	network, addr string
+	tls           *tls.Config // nil: in the clear
 	user, pass    string
 	db            int
 }
 
+// dial connects to e; the TLS handshake, if any, is done.
 func (e endpoint) dial(ctx context.Context) (net.Conn, error) {
+	if e.tls != nil {
+		return e.dialTLS(ctx)
+	}
 	return new(net.Dialer).DialContext(ctx, e.network, e.addr)
 }
 
@@ -27,6 +31,7 @@ func (e endpoint) dial(ctx context.Context) (net.Conn, error) {
 // gives what no option gives; the environment, what neither gives.
 func (o *optionReader) endpoint(program string) endpoint {
 	e := o.address(program)
+	e.tls = o.tlsConfig(e)
 	if o.IsSet("db") {
 		e.db = int(o.count("db", 0))
 	}
@@ -74,41 +79,9 @@ func (o *optionReader) address(program string) endpoint {
 // url reads a URL; nothing of it is shown, for it may hold a password.
 func (o *optionReader) url(name, url string) endpoint {
 	opt, err := redis.ParseURL(url)
-	switch {
-	case err != nil:
-		o.mistake(name, "this is no URL of a Redis", "write redis://user:password@host:port/db or unix:///path?db=0, with %40 for an @ in the password")
-		return endpoint{}
-	case opt.TLSConfig != nil:
-		o.mistake(name, "TLS (rediss://) is not supported", "")
-	}
-	return endpoint{network: opt.Network, addr: opt.Addr, user: opt.Username, pass: opt.Password, db: opt.DB}
-}
-
-// password reads --pass and --pass-file.
-func (o *optionReader) password() string {
-	if !o.IsSet("pass-file") {
-		return o.String("pass")
-	}
-	if o.IsSet("pass") {
-		o.mistake("pass-file", "there is --pass, too", "")
-	}
-	line, err := firstLine(o.String("pass-file"))
-	switch {
-	case err != nil:
-		o.mistake("pass-file", err.Error(), "")
-	case line == "":
-		o.mistake("pass-file", "the first line of "+o.String("pass-file")+" is empty", "")
-	}
-	return line
-}
-
-func firstLine(path string) (string, error) {
-	f, err := os.Open(path)
 	if err != nil {
-		return "", err
+		o.mistake(name, "this is no URL of a Redis", "write redis://user:password@host:port/db, rediss:// for TLS, or unix:///path?db=0, with %40 for an @ in the password")
+		return endpoint{}
 	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Scan()
-	return strings.TrimSuffix(lines.Text(), "\r"), lines.Err()
+	return endpoint{network: opt.Network, addr: opt.Addr, tls: opt.TLSConfig, user: opt.Username, pass: opt.Password, db: opt.DB}
 }

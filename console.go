@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"respipe/loader"
@@ -20,26 +18,28 @@ const shown = 10
 // A console that cannot be written to is no reason to stop a load: errors of
 // writing are passed over.
 type console struct {
-	w        io.Writer
+	meter    *meter
 	terminal bool
 	quiet    bool
+	display  display
 	describe describer
-
-	bar      *progressbar.ProgressBar // nil when there is none
-	read     func() int64             // bytes of the input so far
-	size     int64
 	warnings int64
 }
 
 func newConsole(w io.Writer, s *settings) *console {
-	return &console{w: w, terminal: isTerminal(w), quiet: s.quiet, describe: describer{values: s.showValues}}
+	c := &console{meter: &meter{out: w}, terminal: isTerminal(w), quiet: s.quiet, describe: describer{values: s.showValues}}
+	switch {
+	case s.quiet:
+	case s.progress == "bar", s.progress == "auto" && c.terminal && os.Getenv("TERM") != "dumb":
+		c.display = barDisplay
+	case s.progress == "plain":
+		c.display = plainDisplay
+	}
+	return c
 }
 
 func (c *console) printf(format string, args ...any) {
-	if c.bar != nil {
-		c.bar.Clear()
-	}
-	fmt.Fprintf(c.w, format, args...)
+	fmt.Fprintf(c.meter, format, args...)
 }
 
 // note prints what is no error and has a place.
@@ -56,6 +56,13 @@ func (c *console) warn(format string, args ...any) {
 	}
 }
 
+// say prints what the loader has to say while it goes on.
+func (c *console) say(text string) {
+	if !c.quiet {
+		c.printf("%s\n", printable(text))
+	}
+}
+
 // introduces tells whether a first line names the server.
 func (c *console) introduces() bool { return c.terminal && !c.quiet }
 
@@ -67,6 +74,7 @@ func (c *console) connected(s *loader.Server) {
 	if s.Role == "replica" {
 		c.warn("the server is a replica")
 	}
+	c.condition(s.Health)
 }
 
 func keyCount(n int64) string {
@@ -76,36 +84,24 @@ func keyCount(n int64) string {
 	return fmt.Sprintf(", %d keys", n)
 }
 
-// sized is an input that knows how much of it has been read.
-type sized interface {
-	BytesRead() int64
-	Size() int64
-}
-
-// progress draws a bar on a terminal while an input of known size is loaded.
-func (c *console) progress(input sized) {
-	c.size, c.read = input.Size(), input.BytesRead
-	if c.introduces() && c.size > 0 {
-		c.bar = progressbar.NewOptions64(c.size, progressbar.OptionSetWriter(c.w), progressbar.OptionShowBytes(true),
-			progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond))
-	}
-}
+// progress shows how much of input is loaded, until the end.
+func (c *console) progress(input sized) { c.meter.start(c.display, input) }
 
 // settled prints the failures of a batch.
 func (c *console) settled(b *loader.Batch) error {
 	for _, f := range b.Failures() {
-		switch {
-		case f.Warning:
+		if f.Warning {
 			if c.warnings++; c.warnings <= shown && !c.quiet {
 				c.failure("warning: ", b, f)
 			}
-		case f.Nth <= shown:
+			continue
+		}
+		c.meter.errors.Add(1)
+		if f.Nth <= shown {
 			c.failure("", b, f)
 		}
 	}
-	if c.bar != nil {
-		c.bar.Set64(min(c.read(), c.size-1)) // the bar never says that it is over: end does
-	}
+	c.meter.commands.Add(int64(b.Len()))
 	return nil
 }
 
@@ -113,6 +109,11 @@ func (c *console) settled(b *loader.Batch) error {
 func (c *console) failure(prefix string, b *loader.Batch, f loader.Failure) {
 	pos := b.Pos(f.I)
 	c.printf("%s%s: %s\n", prefix, printable(pos.String()), c.describe.failure(f.Text, b.Command(f.I)))
+}
+
+// refused prints why a record was refused.
+func (c *console) refused(pos parser.Pos, text string) {
+	c.printf("%s: %s\n", place(pos), printable(text))
 }
 
 // printable returns text without control characters.

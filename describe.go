@@ -38,19 +38,22 @@ func (d *describer) failure(words, command []byte) string {
 	if d.values && !secret {
 		text = d.appendArgs(text, d.args)
 	} else {
-		text = d.appendNameAndKeys(text)
+		text = d.appendNameAndKeys(text, d.args)
 	}
 	return string(append(text, ']'))
 }
 
-func (d *describer) appendNameAndKeys(text []byte) []byte {
+// nameAndKeys returns what is shown of a command.
+func (d *describer) nameAndKeys(args [][]byte) string { return string(d.appendNameAndKeys(nil, args)) }
+
+func (d *describer) appendNameAndKeys(text []byte, args [][]byte) []byte {
 	const shownKeys = 3
-	op := d.ops.Find(d.args)
+	op := d.ops.Find(args)
 	if !op.Known() {
-		return appendClipped(text, d.args[0])
+		return appendClipped(text, args[0])
 	}
 	text = append(text, op.Name...)
-	d.keys = op.AppendKeys(d.keys[:0], d.args)
+	d.keys = op.AppendKeys(d.keys[:0], args)
 	for _, key := range d.keys[:min(len(d.keys), shownKeys)] {
 		text = appendClipped(append(text, ' '), key)
 	}

@@ -1,9 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"strings"
+	"syscall"
 	"time"
 
 	"respipe/formats"
@@ -24,6 +25,15 @@ func (e *ending) status() int {
 	if signal, ok := errors.AsType[interruption](e.err); ok {
 		return signal.status()
 	}
+	if e.deserted() {
+		return 128 + int(syscall.SIGPIPE)
+	}
+	if e.afterFailed() {
+		return exitErrors
+	}
+	if _, ok := errors.AsType[*outputError](e.err); ok {
+		return exitLost
+	}
 	if _, ok := errors.AsType[*loader.LostError](e.err); ok {
 		return exitLost
 	}
@@ -31,7 +41,7 @@ func (e *ending) status() int {
 		return exitConnect
 	}
 	for _, err := range causes(e.err) {
-		if !errors.Is(err, loader.ErrTooManyErrors) {
+		if !errors.Is(err, loader.ErrTooManyErrors) && !errors.Is(err, loader.ErrHopeless) {
 			return exitInput
 		}
 	}
@@ -56,11 +66,18 @@ func causes(err error) []error {
 }
 
 // short tells whether there were fewer records than expected.
-func (e *ending) short() bool { return e.report.InputDone && e.report.Records < e.settings.expect }
+func (e *ending) short() bool { return e.report.InputDone && e.report.Records < e.settings.load.Expect }
 
-// errors counts the errors; too few records are one of them.
+// afterFailed tells whether all went in, but for the command of --after.
+func (e *ending) afterFailed() bool {
+	_, failed := errors.AsType[*loader.AfterError](e.err)
+	return failed
+}
+
+// errors counts the errors; too few records are one of them, and so is a
+// failed --after.
 func (e *ending) errors() int64 {
-	if e.short() {
+	if e.short() || e.afterFailed() {
 		return e.report.Errors + 1
 	}
 	return e.report.Errors
@@ -69,25 +86,11 @@ func (e *ending) errors() int64 {
 // connected tells whether commands could be sent at all.
 func (e *ending) connected() bool { return e.report.Server != nil }
 
-// summary returns what redis-cli --pipe prints: that the input was read to its
-// end, that every sent command was answered, and the counts.
-func (e *ending) summary() string {
-	var text strings.Builder
-	if e.report.InputDone {
-		text.WriteString("All data transferred. Waiting for the last reply...\n")
-	}
-	if e.connected() && e.report.Unanswered == 0 {
-		text.WriteString("Last reply received from server.\n")
-	}
-	fmt.Fprintf(&text, "errors: %d, replies: %d\n", e.errors(), e.report.Replies)
-	return text.String()
-}
-
 // end prints how the load ended.
 func (c *console) end(e *ending) {
-	if c.bar != nil {
-		c.bar.Clear()
-		c.bar = nil
+	c.meter.stop()
+	if e.deserted() {
+		return
 	}
 	if more := c.warnings - shown; more > 0 {
 		c.warn("%d more of these", more)
@@ -98,25 +101,38 @@ func (c *console) end(e *ending) {
 	c.kinds(e.report.Kinds)
 	switch {
 	case e.short():
-		c.printf("%d records, but --expect wants %d\n", e.report.Records, e.settings.expect)
+		c.printf("%d records, but --expect wants %d\n", e.report.Records, e.settings.load.Expect)
 	case e.report.InputDone && e.report.Records == 0:
 		c.warn("nothing was loaded: there are no records in the input")
 	}
-	if e.connected() && !e.settings.dryRun {
+	switch {
+	case e.settings.dryRun:
+	case e.connected():
 		c.fate(e)
 		c.rates(e.report)
+		c.meanwhile(e.report)
+	case e.given.command == "convert" && e.err != nil:
+		c.goOn(e)
 	}
 }
 
 // cause prints one reason why the load stopped.
 func (c *console) cause(err error, s *settings) {
+	if _, ok := errors.AsType[*loader.AfterError](err); ok {
+		c.printf("%s\n", c.describe.failure([]byte(err.Error()), nil))
+		return
+	}
 	if connect, ok := errors.AsType[*loader.ConnectError](err); ok {
 		c.printf("could not connect: %s\n", printable(err.Error()))
-		c.hint(connect.Hint)
+		c.hint(cmp.Or(s.server.hint(err), connect.Hint))
+		return
+	}
+	if errors.Is(err, loader.ErrHopeless) {
+		c.printf("stopped: %v\n", err)
 		return
 	}
 	if errors.Is(err, loader.ErrTooManyErrors) {
-		c.printf("stopped: more than %d errors\n", s.load.MaxErrors)
+		c.printf("stopped: more than %s errors\n", s.maxErrors)
 		return
 	}
 	c.printf("%s\n", printable(err.Error()))
@@ -149,7 +165,7 @@ func (c *console) kinds(kinds []*loader.Kind) {
 // fate prints what became of the commands of a load that stopped early, and
 // how to go on.
 func (c *console) fate(e *ending) {
-	if e.err == nil {
+	if e.err == nil || e.afterFailed() {
 		return
 	}
 	r := e.report
@@ -157,7 +173,15 @@ func (c *console) fate(e *ending) {
 	if r.Unknown > 0 {
 		c.printf("unknown: sent and never answered, from %s to %s\n", place(r.FirstLost), place(r.LastLost))
 	}
-	from := ""
+	if r.Restarted {
+		c.printf("the server was started again; if it has not kept all that it acknowledged, load again from the start:\n    %s\n", e.fromStart())
+	}
+	c.goOn(e)
+}
+
+// goOn prints the command line that goes on.
+func (c *console) goOn(e *ending) {
+	r, from := e.report, ""
 	if r.File != "" {
 		from = " from " + place(parser.Pos{File: r.File, Line: r.Position.Line})
 	}
@@ -175,8 +199,29 @@ func (c *console) rates(r *loader.Report) {
 		return
 	}
 	seconds := max(r.Duration, time.Microsecond).Seconds()
-	c.printf("%d commands, %s in %.2f s: %.0f commands/s, %s/s\n",
-		r.Sent, bytesText(float64(r.Bytes)), seconds, float64(r.Sent)/seconds, bytesText(float64(r.Bytes)/seconds))
+	c.printf("%d commands, %s in %.2f s: %.0f commands/s, %s/s%s\n",
+		r.Sent, bytesText(float64(r.Bytes)), seconds, float64(r.Sent)/seconds, bytesText(float64(r.Bytes)/seconds), again(r))
+	if r.Duration >= time.Second { // before that the window has found nothing
+		c.printf("%s, reply delay p50 %v, p99 %v\n", windowText(r.Window), r.DelayP50, r.DelayP99)
+	}
+}
+
+// again tells what had to be done more than once.
+func again(r *loader.Report) (text string) {
+	if r.Reconnects > 0 {
+		text = fmt.Sprintf(", connected again %d times", r.Reconnects)
+	}
+	if r.Repeated > 0 {
+		text += fmt.Sprintf(", %d errors of repeated commands not counted", r.Repeated)
+	}
+	return text
+}
+
+func windowText(window int) string {
+	if window == loader.WindowMax {
+		return "window bounded by bytes"
+	}
+	return fmt.Sprintf("window %d", window)
 }
 
 // bytesText writes a number of bytes in the largest unit of which there is one.

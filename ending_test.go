@@ -40,6 +40,11 @@ func TestStatus(t *testing.T) {
 		{errors.Join(signal, lost, broken), 5, 130},
 		{errors.Join(many), 5, 3},
 		{errors.Join(broken, signal), 1, 130},
+		{&loader.AfterError{Err: io.EOF}, 0, 1},
+		{&loader.AfterError{Err: connect}, 0, 1},
+		{&outputError{io.ErrShortWrite}, 0, 5},
+		{&outputError{syscall.EPIPE}, 3, 141},
+		{errors.Join(signal, &outputError{syscall.EPIPE}), 0, 130},
 	} {
 		e := ending{settings: new(settings), report: &loader.Report{Errors: row.errors}, err: row.err}
 		if got := e.status(); got != row.want {
@@ -63,12 +68,12 @@ func TestSummary(t *testing.T) {
 		{"clean", loader.Report{Server: server, InputDone: true, Replies: 3}, 0, done + last + "errors: 0, replies: 3\n"},
 		{"no connection", loader.Report{}, 5, "errors: 0, replies: 0\n"},
 		{"stopped", loader.Report{Server: server, Errors: 1, Replies: 2}, 5, last + "errors: 1, replies: 2\n"},
-		{"lost", loader.Report{Server: server, InputDone: true, Unknown: 1, Replies: 2}, 0, done + "errors: 0, replies: 2\n"},
+		{"lost", loader.Report{Server: server, InputDone: true, Unanswered: 1, Replies: 2}, 0, done + "errors: 0, replies: 2\n"},
 		{"too few", loader.Report{Server: server, InputDone: true, Records: 4, Replies: 4}, 5, done + last + "errors: 1, replies: 4\n"},
 		{"enough", loader.Report{Server: server, InputDone: true, Records: 5, Replies: 4}, 5, done + last + "errors: 0, replies: 4\n"},
 	} {
-		e := ending{settings: &settings{expect: row.expect}, report: &row.report}
-		if got := e.summary(); got != row.want {
+		e := ending{settings: &settings{load: loader.Config{Expect: row.expect}}, report: &row.report}
+		if got := e.text(); got != row.want {
 			t.Errorf("%s:\n%s", row.name, got)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -94,7 +95,7 @@ func eventually(t *testing.T, s *redistest.Server, answer string, command ...str
 func TestServerDiesInMidLoad(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	c := start(t, "-p", s.Port, "--window", "100")
+	c := start(t, "-p", s.Port, "--window", "100", "--retry-for", "300ms")
 	go func() {
 		defer c.stdin.Close()
 		for i := 0; ; i++ {
@@ -133,7 +134,7 @@ func TestServerDiesInMidLoad(t *testing.T) {
 func TestServerHaltsPastTimeout(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	c := start(t, "-p", s.Port, "--timeout", "1")
+	c := start(t, "-p", s.Port, "--timeout", "1", "--connect-timeout", "1", "--retry-for", "1")
 	c.write("SET a 1\n")
 	eventually(t, s, "1", "GET", "a")
 	s.Stop()
@@ -141,6 +142,70 @@ func TestServerHaltsPastTimeout(t *testing.T) {
 	c.expect(exitLost, "no reply for 1s", "^commands: 1 acknowledged, 0 refused, 2 unknown, 0 not sent$",
 		"^unknown: .* from <stdin>:2 to <stdin>:3$", `--skip 1$`, "^errors: 0, replies: 1$")
 	s.Cont()
+}
+
+// TestServerIsStartedAgain: what was acknowledged may be gone, so both places
+// to go on from are told.
+func TestServerIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	c := start(t, "-p", s.Port, "--skip", "1")
+	c.write("SET skipped 1\nSET a 1\n")
+	eventually(t, s, "1", "GET", "a")
+	s.Kill()
+	s.Restart()
+	c.write("SET b 1\n")
+	c.expect(exitLost, "another process: what was acknowledged may be gone", "from the start:\n    respipe -p "+s.Port+" --skip 1$", "to go on.*:\n    respipe -p "+s.Port+" --skip 2$")
+}
+
+func TestConnectionIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	c := start(t, "-p", s.Port)
+	for i := range 3 {
+		key := "line:" + strconv.Itoa(i)
+		c.write("SET " + key + " here\n")
+		eventually(t, s, "here", "GET", key)
+		s.CLI("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+		time.Sleep(100 * time.Millisecond) // nothing is unanswered: it goes on without a word
+	}
+	c.stdin.Close()
+	c.expect(0, "^errors: 0, replies: 3$", "connected again 3 times")
+	if strings.Contains(c.stderr.String(), "lost") {
+		t.Error(c.stderr.String())
+	}
+}
+
+func TestLock(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	file := filepath.Join(t.TempDir(), "lock")
+	first := start(t, "-p", s.Port, "--lock", file)
+	first.write("SET a 1\n")
+	eventually(t, s, "1", "GET", "a")
+	second := start(t, "-p", s.Port, "--lock", file)
+	second.expect(exitUsage, "another run holds "+regexp.QuoteMeta(file))
+	first.stdin.Close()
+	first.expect(0)
+	third := start(t, "-p", s.Port, "--lock", file)
+	third.stdin.Close()
+	third.expect(0)
+}
+
+// TestNoFileDescriptors: with fewer than eight the Go runtime itself gives up;
+// with eight the connection takes the last, and the input has none.
+func TestNoFileDescriptors(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	program, err := exec.LookPath("respipe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", "-c", "ulimit -n 8; exec "+program+" -p "+s.Port+" --retry-for 0 testdata/commands.txt")
+	out, _ := cmd.CombinedOutput()
+	if status := cmd.ProcessState.ExitCode(); status != exitInput || !strings.Contains(string(out), "too many open files") {
+		t.Errorf("exit status %d\n%s", status, out)
+	}
 }
 
 func TestSlowProducer(t *testing.T) {

@@ -5,24 +5,41 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"respipe/parser"
 )
 
 // goOn returns the command line that loads what is left: the user's own, from
 // the record on that is the oldest not settled, in the database selected
 // there, and without passwords.
-func (e *ending) goOn() string {
-	at := e.report.Position
+func (e *ending) goOn() string { return e.commandLine(e.report.Position) }
+
+// fromStart returns the command line that loads the same again.
+func (e *ending) fromStart() string {
+	return e.commandLine(parser.Mark{N: e.settings.input.Skip + 1, DB: e.settings.server.db})
+}
+
+// commandLine returns the user's own command line from a place on.
+func (e *ending) commandLine(at parser.Mark) string {
 	done := max(at.N-1, 0)
 	words := []string{"respipe"}
+	if e.given.command != "load" {
+		words = append(words, e.given.command)
+	}
 	for _, o := range e.given.options {
-		if !replaced[o.name] {
-			words = append(words, o.shell()...)
+		if replaced[o.name] || o.name == "after" && e.report.Errors > 0 {
+			continue // not every record went in, and none of the rest can change that
 		}
+		words = append(words, o.shell()...)
 	}
 	words = append(words, "--skip", strconv.FormatInt(done, 10))
 	if limit := e.settings.input.Limit; limit >= 0 {
 		left := max(limit-(done-e.settings.input.Skip), 0)
 		words = append(words, "--limit", strconv.FormatInt(left, 10))
+	}
+	if expect := e.settings.load.Expect; expect > 0 {
+		left := max(expect-(done-e.settings.input.Skip), 0)
+		words = append(words, "--expect", strconv.FormatInt(left, 10))
 	}
 	if at.DB != 0 || e.settings.server.db != 0 {
 		words = append(words, "-n", strconv.Itoa(at.DB))
@@ -32,7 +49,7 @@ func (e *ending) goOn() string {
 
 // replaced are the options that are left out: those that goOn writes anew, and
 // passwords.
-var replaced = map[string]bool{"skip": true, "limit": true, "db": true, "pass": true}
+var replaced = map[string]bool{"skip": true, "limit": true, "expect": true, "db": true, "pass": true}
 
 // shell returns an option as words for a shell. A value that holds a password
 // is shown without it.
@@ -41,7 +58,7 @@ func (o *option) shell() []string {
 	switch o.name {
 	case "url":
 		value = withoutPassword(value)
-	case "cmd":
+	case "cmd", "after":
 		if name, _, _ := strings.Cut(value, " "); isSecretive(name) {
 			value = name + " ..."
 		}

@@ -18,6 +18,9 @@ func TestGoOn(t *testing.T) {
 		at   parser.Mark
 		want string
 	}{
+		{[]string{"convert", "--as=commands", "a.txt"}, 0, -1, parser.Mark{N: 3}, "respipe convert --as commands --skip 2 a.txt"},
+		{[]string{"--after", "SET ready 1", "a.txt"}, 0, -1, parser.Mark{N: 3}, "respipe --after 'SET ready 1' --skip 2 a.txt"},
+		{[]string{"--after", "AUTH s3cret", "--askpass", "a"}, 0, -1, parser.Mark{N: 3}, "respipe --after 'AUTH ...' --askpass --skip 2 a"},
 		{[]string{"a.txt"}, 0, -1, parser.Mark{N: 1}, "respipe --skip 0 a.txt"},
 		{[]string{"a.txt"}, 0, -1, parser.Mark{N: 4712, DB: 2}, "respipe --skip 4711 -n 2 a.txt"},
 		{nil, 0, -1, parser.Mark{N: 8}, "respipe --skip 7"},
@@ -34,7 +37,7 @@ func TestGoOn(t *testing.T) {
 		{[]string{"--cmd", "AUTH s3cret", "a"}, 0, -1, parser.Mark{N: 2}, "respipe --cmd 'AUTH ...' --skip 1 a"},
 		{[]string{"--null", "\x1b[31m'", "a\nb"}, 0, -1, parser.Mark{N: 2}, `respipe --null $'\x1b[31m\'' --skip 1 $'a\x0ab'`},
 	} {
-		given, err := arrange(append([]string{"respipe"}, row.args...), options())
+		given, err := arrange(append([]string{"respipe"}, row.args...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,6 +45,20 @@ func TestGoOn(t *testing.T) {
 		if got := e.goOn(); got != row.want {
 			t.Errorf("%q:\n got %s\nwant %s", row.args, got, row.want)
 		}
+	}
+}
+
+// TestGoOnAfterErrors holds that a rest that goes in does not hide that other
+// records did not, and that the rest need not be the whole.
+func TestGoOnAfterErrors(t *testing.T) {
+	given, err := arrange([]string{"respipe", "--after", "SET ready 1", "--expect=10", "a.txt"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := ending{given: given, settings: &settings{input: formats.Options{Limit: -1}, load: loader.Config{Expect: 10}},
+		report: &loader.Report{Errors: 1, Position: parser.Mark{N: 4}}}
+	if got, want := e.goOn(), "respipe --skip 3 --expect 7 a.txt"; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
 

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -11,20 +13,48 @@ import (
 	"respipe/formats"
 )
 
-const helpHead = `respipe loads data into Redis and Valkey: command files, RESP, CSV and plain lines.
+const helpHead = `respipe loads data into Redis and Valkey: command files, RESP, append-only files,
+CSV, TSV, JSON and plain lines, packed or not.
 
 usage:
-  respipe [options] [FILE...]    load; the same as respipe load
-  respipe help [command]         print this
-  respipe --version              print the version
+  respipe [options] [FILE...]            load; the same as respipe load
+  respipe convert [options] [FILE...]    write the commands instead of sending them
+  respipe help [command]                 print this, or the help of a command
+  respipe --version                      print the version
 
-A FILE may be a glob; - is standard input, and so is no FILE at all. Options may
-stand before and after FILEs; -- ends them.
+A FILE may be a glob or a folder, whose files are read in the order of their names;
+- is standard input, and so is no FILE at all. Options may stand before and after
+FILEs; -- ends them. gzip, zstd, bzip2, xz and lz4 are recognised by their first bytes.
+`
+
+const convertHead = `respipe convert writes the commands that respipe would send to standard output, and
+its counts to standard error.
+
+usage:
+  respipe convert [options] [FILE...]
+
+A FILE is what it is for respipe load: see respipe help.
+`
+
+const convertFoot = `
+RESP is what redis-cli --pipe reads. With --as commands, each line is read back to
+the same bytes by respipe and by redis-cli. A block of MULTI in which a line was
+refused ends with DISCARD, so that half of it never runs.
+
+Exit status: 0 all was written; 1 some records were refused; 2 usage; 3 stopped by
+--max-errors; 5 standard output cannot be written to; 6 the input cannot be read on;
+130 and 143 interrupted; 141 nobody reads standard output any more.
+
+Examples:
+  respipe convert --key 'user:{id}' users.csv | redis-cli --pipe
+  respipe convert --as commands backup.resp | less
+  respipe convert --slots commands.txt > /dev/null
 `
 
 const helpFoot = `
-Templates make commands of records. {name} is the value of a column, {text} the line
-in format lines. The line is split into arguments before values go in, so a value
+Templates make commands of records. {name} is the value of a column, {a.b[0].c} a path
+into JSON, {text} the line in format lines; {tags...} spreads an array of JSON into
+several arguments. The line is split into arguments before values go in, so a value
 with spaces, quotes or newlines stays one argument. {{ and }} are literal braces;
 {user:{id}}:profile keeps the outer pair: a hash tag.
 
@@ -39,24 +69,30 @@ Examples:
   respipe < commands.txt
   respipe --key 'user:{id}' users.csv
   respipe --type string --key 'sess:{id}' --value '{token}' sessions.csv
+  respipe --cmd 'SADD {id}:tags {tags...}' users.jsonl.gz
   seq 1 10000 | respipe -f lines --cmd 'SET book:{text}:views 0'
 `
 
 // help prints how respipe is used, on standard output.
 func (p *program) help(c *cli.Context) error {
-	if topic := c.Args().First(); c.Command.Name == "help" && topic != "" && topic != "load" && topic != "help" {
-		return &formats.UsageError{Msg: "no command " + quoted(topic), Hint: "the commands are load and help"}
+	topic := cmp.Or(c.Args().First(), "load")
+	if !slices.Contains(commands, topic) {
+		return &formats.UsageError{Msg: "no command " + quoted(topic), Hint: "the commands are " + strings.Join(commands, ", ")}
 	}
-	io.WriteString(p.stdout, helpText())
+	io.WriteString(p.stdout, helpText(topic))
 	return nil
 }
 
-func helpText() string {
+func helpText(command string) string {
 	var text strings.Builder
-	text.WriteString(helpHead)
+	head, foot := helpHead, helpFoot
+	if command == "convert" {
+		head, foot = convertHead, convertFoot
+	}
+	text.WriteString(head)
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.StripEscape)
 	category := ""
-	for _, f := range options() {
+	for _, f := range optionsOf(command) {
 		if v, ok := f.(cli.VisibleFlag); !ok || !v.IsVisible() {
 			continue
 		}
@@ -68,7 +104,7 @@ func helpText() string {
 		fmt.Fprintf(table, "  %s\t%s\n", optionNames(f)+placeholder, usage)
 	}
 	table.Flush()
-	text.WriteString(helpFoot)
+	text.WriteString(foot)
 	return text.String()
 }
 

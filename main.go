@@ -1,6 +1,7 @@
-// Respipe loads data into Redis and Valkey: command files, RESP, CSV and plain
-// lines, streamed through a bounded window of unanswered commands. It is used
-// where `redis-cli --pipe` would be, and ends with the same three lines.
+// Respipe loads data into Redis and Valkey: command files, RESP, append-only
+// files, CSV, TSV, JSON and plain lines, streamed through a bounded window of
+// unanswered commands. It is used where `redis-cli --pipe` would be, and ends
+// with the same three lines.
 package main
 
 import (
@@ -40,7 +41,7 @@ func main() {
 // run does what the command line args asks for, args[0] being the program's
 // name, and returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	given, err := arrange(args, options())
+	given, err := arrange(args)
 	if err != nil {
 		return refuse(stderr, err)
 	}
@@ -53,6 +54,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 // refuse says on stderr what is wrong with the command line.
 func refuse(stderr io.Writer, err error) int {
+	if signal, ok := errors.AsType[interruption](err); ok {
+		return signal.status()
+	}
 	fmt.Fprintf(stderr, "respipe: %s\n", printable(err.Error()))
 	if usage, ok := errors.AsType[*formats.UsageError](err); ok && usage.Hint != "" {
 		fmt.Fprintf(stderr, "hint: %s\n", usage.Hint)
@@ -79,55 +83,72 @@ func (p *program) app() *cli.App {
 		DisableSliceFlagSeparator: true,
 		ExitErrHandler:            func(*cli.Context, error) {},
 		Commands: []*cli.Command{
-			{Name: "load", HideHelp: true, Flags: options(), Action: p.load},
-			{Name: "help", HideHelp: true, Flags: options(), Action: p.help},
+			{Name: "load", HideHelp: true, Flags: optionsOf("load"), Action: p.load},
+			{Name: "convert", HideHelp: true, Flags: optionsOf("convert"), Action: p.convert},
+			{Name: "help", HideHelp: true, Flags: optionsOf("help"), Action: p.help},
 		},
 	}
 }
 
 // load joins the three packages: records from formats, through loader, to a
-// server. The errors it returns are mistakes of usage; how the load itself
-// ended is in p.status.
+// server.
 func (p *program) load(c *cli.Context) error {
 	if c.Bool("version") {
 		_, err := fmt.Fprintln(p.stdout, "respipe", version())
 		return err
 	}
-	s, err := readSettings(c, p.given.program)
+	ending, err := p.carry(c, func(source *formats.Source, s *settings, console *console) (*loader.Report, error) {
+		if s.dryRun {
+			return rehearse(c.Context, source, s, console)
+		}
+		console.progress(source)
+		return loader.Run(c.Context, source, s.config(console))
+	})
+	if err == nil && ending.speaks() {
+		io.WriteString(p.stdout, ending.summary()) // nobody may be reading any more
+	}
+	return err
+}
+
+// carry reads the options, opens the input and has its commands carried away.
+// The errors it returns are mistakes of usage; how it ended otherwise is in the
+// ending, and in p.status.
+func (p *program) carry(c *cli.Context, away func(*formats.Source, *settings, *console) (*loader.Report, error)) (*ending, error) {
+	s, err := readSettings(c, p.given)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(s.files) == 0 {
 		if isTerminal(p.stdin) {
-			return &formats.UsageError{Msg: "no FILE, and standard input is a terminal", Hint: "respipe [options] FILE..., or respipe --help"}
+			return nil, &formats.UsageError{Msg: "no FILE, and standard input is a terminal", Hint: "respipe [options] FILE..., or respipe --help"}
 		}
 		s.files = []string{"-"}
+	}
+	if s.lock != "" {
+		held, err := lock(s.lock)
+		if err != nil {
+			return nil, err
+		}
+		defer held.Close()
 	}
 	console := newConsole(p.stderr, s)
 	s.input.Stdin, s.input.Note = p.stdin, console.note
 	source, err := formats.Open(s.files, s.input)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer source.Close()
 	ending := &ending{settings: s, given: p.given}
-	if err := source.Prepare(c.Context); err != nil {
-		if _, usage := errors.AsType[*formats.UsageError](err); usage {
-			return err
-		}
-		ending.report, ending.err = new(loader.Report), err
-	} else if s.dryRun {
-		ending.report, ending.err = rehearse(c.Context, source, s, console)
+	if err := source.Prepare(c.Context); err == nil {
+		ending.report, ending.err = away(source, s, console)
+	} else if _, usage := errors.AsType[*formats.UsageError](err); usage {
+		return nil, err
 	} else {
-		console.progress(source)
-		ending.report, ending.err = loader.Run(c.Context, source, s.config(console))
+		ending.report, ending.err = new(loader.Report), err
 	}
-	console.end(ending)
 	p.status = ending.status()
-	if p.status != 0 || !s.quiet {
-		io.WriteString(p.stdout, ending.summary()) // nobody may be reading any more
-	}
-	return nil
+	console.end(ending)
+	return ending, nil
 }
 
 // version is what the build knows of itself.

@@ -63,26 +63,28 @@ func TestImportsRunOneWay(t *testing.T) {
 }
 
 func TestHelpNamesEveryOption(t *testing.T) {
-	status, help, stderr := respipe("", "--help")
-	if status != 0 || stderr != "" {
-		t.Fatalf("status %d, %s", status, stderr)
-	}
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range options() {
-		name := dashed(f.Names()[0])
-		if !strings.Contains(help, name) {
-			t.Errorf("the help does not have %s", name)
+	for _, command := range []string{"load", "convert"} {
+		status, help, stderr := respipe("", command, "--help")
+		if status != 0 || stderr != "" {
+			t.Fatalf("status %d, %s", status, stderr)
 		}
-		if !strings.Contains(string(readme), "`"+name) && !strings.Contains(string(readme), name+"`") {
-			t.Errorf("the README does not have %s", name)
+		for _, f := range optionsOf(command) {
+			name := dashed(f.Names()[0])
+			if !strings.Contains(help, name) {
+				t.Errorf("the help of %s does not have %s", command, name)
+			}
+			if !strings.Contains(string(readme), "`"+name) && !strings.Contains(string(readme), name+"`") {
+				t.Errorf("the README does not have %s", name)
+			}
 		}
-	}
-	for line := range strings.Lines(help) {
-		if len(line) > 140 {
-			t.Errorf("a long line: %s", line)
+		for line := range strings.Lines(help) {
+			if len(line) > 140 {
+				t.Errorf("a long line: %s", line)
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -14,13 +15,18 @@ import (
 )
 
 // TestScripts runs the stories of testdata/script. Besides the usual commands
-// they have:
+// they have $TESTDATA, the folder above, and:
 //
 //	redis [options]      starts a server and sets PORT
+//	redis-tls [options]  the same with a TLS port, TLSPORT; sets CA, CERT and KEY
 //	nobody               sets PORT to a port on which nobody listens
 //	httpd                starts a server that answers in HTTP and sets PORT
 //	exits N command...   runs a command that must end with status N
 func TestScripts(t *testing.T) {
+	testdata, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -28,11 +34,18 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Values["t"] = env.T()
 			env.Setenv("GORACE", quickExit)
+			env.Setenv("TESTDATA", testdata)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"redis": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Setenv("PORT", redistest.Start(testOf(ts), args...).Port)
+			},
+			"redis-tls": func(ts *testscript.TestScript, _ bool, args []string) {
+				s, port, files := redistest.StartTLS(testOf(ts), args...)
+				for name, value := range map[string]string{"PORT": s.Port, "TLSPORT": port, "CA": files.CA, "CERT": files.ClientCert, "KEY": files.ClientKey} {
+					ts.Setenv(name, value)
+				}
 			},
 			"nobody": func(ts *testscript.TestScript, _ bool, _ []string) {
 				ts.Setenv("PORT", redistest.FreePort(testOf(ts)))

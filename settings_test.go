@@ -34,11 +34,12 @@ func TestParseDuration(t *testing.T) {
 func TestValuesThatCannotBeRead(t *testing.T) {
 	for _, args := range []string{
 		"--port http", "--port 0", "--port 65536", "--db two", "--db -1", "--connect-timeout soon",
-		"--skip -1", "--limit x", "--max-record 8M", "--delimiter ;;", "--delimiter=", "--columns a,,b", "--fields=",
-		"--window 0", "--window auto", "--window -5", "--window-bytes 0", "--timeout -3",
-		"--max-errors -1", "--max-errors 5%", "--expect many",
-		"--url http://localhost", "--url rediss://localhost", "--url redis://h/x", "--url=",
+		"--skip -1", "--limit x", "--max-record 8M", "--delimiter ;\"", "--delimiter=", "--columns a,,b", "--fields=",
+		"--window 0", "--window -5", "--window-bytes 0", "--timeout -3",
+		"--max-errors -1", "--max-errors 0%", "--max-errors 101%", "--max-errors %", "--max-errors NaN%", "--expect many",
+		"--url http://localhost", "--url redis://h/x", "--url=",
 		"--pass-file missing", "--user ann",
+		"--rate 0", "--rate fast", "--rate inf", "--byte-rate 0", "--on-disconnect retry", "--retry-for soon", "--wait-ready -1s", "--lock /no/such/folder/lock",
 	} {
 		name, _, _ := strings.Cut(args, " ")
 		name, _, _ = strings.Cut(name, "=")
@@ -50,7 +51,7 @@ func TestValuesThatCannotBeRead(t *testing.T) {
 }
 
 func TestURLMistakesShowNoPassword(t *testing.T) {
-	for _, url := range []string{"redis://ann:s3cret@h:port", "redis://ann:s3cret@h/x", "redis://ann:s3cret%zz@h", "s3cret", "rediss://ann:s3cret@h"} {
+	for _, url := range []string{"redis://ann:s3cret@h:port", "redis://ann:s3cret@h/x", "redis://ann:s3cret%zz@h", "s3cret", "rediss://ann:s3cret@h:port"} {
 		for _, args := range [][]string{{"-u", url}, {"-u", url, "-h", "localhost"}, {"--urk=" + url}} {
 			status, stdout, stderr := respipe("", args...)
 			if status != 2 || strings.Contains(stdout+stderr, "s3cret") {

@@ -46,3 +46,14 @@ func TestStartAnswersWithPassword(t *testing.T) {
 		t.Errorf("PING: %q", got)
 	}
 }
+
+func TestStartTLS(t *testing.T) {
+	s, port, files := StartTLS(t)
+	s.CLI("SET", "k", "v")
+	if got := s.CLI("-p", port, "--tls", "--cacert", files.CA, "--cert", files.ClientCert, "--key", files.ClientKey, "GET", "k"); got != "v" {
+		t.Errorf("GET: %q", got)
+	}
+	if Answers("127.0.0.1:" + port) {
+		t.Error("the TLS port answers in the clear")
+	}
+}
