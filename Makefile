@@ -17,7 +17,7 @@ torture: tools
 	SCHEDULES=$(or $(SCHEDULES),1000) CGO_ENABLED=1 go test -race -count 1 -run TestModel -timeout 2h -v ./loader
 
 lint:
-	@test -z "$$(gofmt -s -l . | tee /dev/stderr)"
+	@files=$$(gofmt -s -l .); test -z "$$files" || { echo "$$files"; exit 1; }
 	go vet ./...
 	$(STATICCHECK) ./...
 	go mod tidy -diff
