@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 
 	"respipe/parser"
 )
 
-const keptSize = 1 << 20 // bytes; a longer buffer for a long record is let go
+const (
+	keptSize = 1 << 20  // bytes; a longer buffer for a long record is let go
+	hugeSize = 64 << 20 // bytes; what a longer one has grown out of is given back at once
+)
 
 // errTooLong says that a line is longer than it may be. Behind the error the
 // input stands at the next line.
@@ -104,7 +108,11 @@ func (in *Input) join(chunk []byte) {
 	case in.pos > 0:
 		own = own[:copy(own, rest)]
 	}
+	grows := len(own)+len(chunk)-room > cap(own)
 	in.buf, in.pos = append(own, chunk[room:]...), 0
+	if grows && cap(in.buf) > hugeSize {
+		debug.FreeOSMemory() // or every size that the buffer had stays resident
+	}
 	in.feed.free <- chunk
 }
 
