@@ -326,7 +326,7 @@ func (r *run) keepPace() error {
 // send gives a batch to the connection.
 func (r *run) send(b *Batch) {
 	b.start = r.handed
-	r.tune.sent(b)
+	r.tune.sent(b, time.Now())
 	r.handed += int64(len(b.resp))
 	if r.unanswered == 0 {
 		r.stall.restart()

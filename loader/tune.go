@@ -22,7 +22,8 @@ const (
 // time in which batches are marked as they are sent; when the last of them is
 // answered, their rate goes to the climber and the next phase begins. A phase
 // says nothing, and is dropped, when the input was slower than the window, or
-// when the server paused: one gap between replies was most of its time.
+// when the server paused: one gap between replies was most of its time. The
+// tuner reads no clock: what it does depends on what it is told.
 type tuner struct {
 	window  int      // commands that may be unanswered; WindowMax for any number
 	climber *climber // nil when the window is fixed
@@ -53,19 +54,19 @@ func newTuner(window int) tuner {
 }
 
 // sent marks a batch as it goes out.
-func (t *tuner) sent(b *Batch) {
-	b.sent = time.Now()
+func (t *tuner) sent(b *Batch, now time.Time) {
+	b.sent = now
 	b.phase = 0
 	if t.climber == nil {
 		return
 	}
 	if t.marked == 0 && !t.sending {
-		t.begin(b.sent)
+		t.begin(now)
 	}
 	if t.sending {
 		b.phase = t.phase
 		t.marked++
-		t.sending = b.sent.Before(t.until)
+		t.sending = now.Before(t.until)
 	}
 }
 
