@@ -59,9 +59,9 @@ type converter struct {
 	buf     []byte // encoded and not written
 	pending int64  // commands in buf
 	cmd     parser.Command
-	block   openBlock
+	block   loader.OpenBlock
 	last    int64 // number of the last record that was read
-	kinds   kinds
+	kinds   loader.Kinds
 	report  loader.Report
 	stopped error // why reading must end
 }
@@ -77,7 +77,7 @@ func (v *converter) run() (*loader.Report, error) {
 	v.report.Position = v.position()
 	v.closeBlock()
 	v.flush()
-	v.report.Kinds = v.kinds.list
+	v.report.Kinds = v.kinds.List
 	if v.slots != nil {
 		v.console.slots(v.slots)
 	}
@@ -97,7 +97,7 @@ func (v *converter) next() error {
 	case refused:
 		mark := v.src.Mark()
 		v.read(mark.N, mark.File)
-		v.block.spoil(bad.Pos.Line)
+		v.block.Spoil(bad.Pos.Line)
 		v.fail(bad.Pos, bad.Err.Error())
 	case err == io.EOF:
 		v.report.InputDone = true
@@ -115,14 +115,14 @@ func (v *converter) read(n int64, file int) {
 		v.last = n
 		v.report.Records++
 	}
-	if v.block.open && file != v.block.file {
+	if v.block.Open && file != v.block.Mark.File {
 		v.closeBlock()
 	}
 }
 
 // write takes a command on.
 func (v *converter) write(c *parser.Command) {
-	if spoiled := v.block.take(c, v.src); spoiled > 0 {
+	if spoiled, _ := v.block.Take(c, v.src); spoiled > 0 {
 		v.buf = v.encode(v.buf, discard)
 		v.fail(c.Pos, fmt.Sprintf("EXEC not written: line %d of its block was refused, so none of it would run", spoiled))
 		return
@@ -139,13 +139,14 @@ func (v *converter) write(c *parser.Command) {
 // closeBlock writes DISCARD for a block that is open where its file, or the
 // reading, ends.
 func (v *converter) closeBlock() {
-	if !v.block.open {
+	if !v.block.Open {
 		return
 	}
-	v.block.open = false
+	pos := v.block.Pos
+	v.block = loader.OpenBlock{}
 	v.buf = v.encode(v.buf, discard)
 	if v.stopped == nil {
-		v.fail(v.block.pos, "MULTI without EXEC: its block is discarded at the end of the file")
+		v.fail(pos, "MULTI without EXEC: its block is discarded at the end of the file")
 	}
 }
 
@@ -153,18 +154,12 @@ func (v *converter) closeBlock() {
 func (v *converter) fail(pos parser.Pos, text string) {
 	v.report.Errors++
 	v.console.meter.errors.Add(1)
-	if v.kinds.count(pos, text) <= shown {
+	if _, nth := v.kinds.Count([]byte(text), pos); nth <= shown {
 		v.console.refused(pos, text)
 	}
-	if v.tooManyErrors() && v.stopped == nil {
+	if v.settings.load.TooMany(v.report.Errors, v.report.Records) && v.stopped == nil {
 		v.stopped = loader.ErrTooManyErrors
 	}
-}
-
-func (v *converter) tooManyErrors() bool {
-	cfg, errs, records := &v.settings.load, v.report.Errors, v.report.Records
-	return cfg.MaxErrors >= 0 && errs > cfg.MaxErrors ||
-		cfg.MaxErrorsPercent > 0 && records >= 100 && float64(errs)*100 > cfg.MaxErrorsPercent*float64(records)
 }
 
 // await waits for the input; what was converted so far is written before.
@@ -206,9 +201,9 @@ func (v *converter) flush() {
 
 // position is where to go on from when the input is not at its end.
 func (v *converter) position() parser.Mark {
-	if v.block.open {
-		v.report.OpenBlock, v.report.File = true, v.block.pos.File
-		return v.block.mark
+	if v.block.Open {
+		v.report.OpenBlock, v.report.File = true, v.block.Pos.File
+		return v.block.Mark
 	}
 	mark := v.src.Mark()
 	if v.stopped != nil { // the record of the mark is done

@@ -50,32 +50,6 @@ func TestConvertStreams(t *testing.T) {
 	}
 }
 
-func TestConvertKinds(t *testing.T) {
-	var k kinds
-	for i, row := range []struct {
-		text string
-		want int64
-	}{
-		{"a quote is left open", 1},
-		{"EXEC not written: line 3 of its block", 1},
-		{"EXEC not written: line 47 of its block", 2},
-		{"a quote is left open", 2},
-	} {
-		if got := k.count(parser.Pos{Line: i + 1}, row.text); got != row.want {
-			t.Errorf("%s: %d", row.text, got)
-		}
-	}
-	if len(k.list) != 2 || k.list[1].First.Line != 2 {
-		t.Errorf("%v", k.list)
-	}
-	for i := range 1000 {
-		k.count(parser.Pos{}, strings.Repeat("x", i))
-	}
-	if len(k.list) != 200 || k.list[199].Text != "other errors" || k.list[199].Count != 803 {
-		t.Errorf("%d kinds, the last %v", len(k.list), k.list[len(k.list)-1])
-	}
-}
-
 func TestSlotCount(t *testing.T) {
 	var k slotCount
 	var ops parser.Ops

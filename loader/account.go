@@ -39,7 +39,7 @@ func (r *run) tally(b *Batch) {
 		if p := &b.places[f.I]; p.class != parser.Discard || p.flags&own == 0 {
 			r.rep.Refused++
 		}
-		f.Kind, f.Nth = r.kinds.count(f.Text, b.Pos(f.I))
+		f.Kind, f.Nth = r.kinds.Count(f.Text, b.Pos(f.I))
 	}
 	r.countVain(b)
 	r.checkErrors()
@@ -87,5 +87,5 @@ func (r *run) account() {
 	if r.broken != nil {
 		r.rep.Errors++
 	}
-	r.rep.Kinds = r.kinds.list
+	r.rep.Kinds = r.kinds.List
 }

@@ -4,15 +4,17 @@ import "respipe/parser"
 
 const maxKinds = 200
 
-// kinds groups errors that say the same but for names, numbers and quoted text.
-type kinds struct {
-	list  []*Kind
+// Kinds groups errors that say the same but for numbers and quoted text. The
+// zero value is ready.
+type Kinds struct {
+	List []*Kind // in the order of their first errors
+
 	byKey map[string]*Kind
 	key   []byte
 }
 
-// count counts an error and returns its kind and its number in it.
-func (k *kinds) count(text []byte, pos parser.Pos) (*Kind, int64) {
+// Count counts an error and returns its kind and its number in it.
+func (k *Kinds) Count(text []byte, pos parser.Pos) (*Kind, int64) {
 	k.key = appendKey(k.key[:0], text)
 	kind := k.byKey[string(k.key)]
 	if kind == nil {
@@ -23,14 +25,14 @@ func (k *kinds) count(text []byte, pos parser.Pos) (*Kind, int64) {
 }
 
 // add makes a kind; when there are too many, what is new shares the last one.
-func (k *kinds) add(text []byte, pos parser.Pos) *Kind {
-	if len(k.list) == maxKinds {
-		last := k.list[maxKinds-1]
+func (k *Kinds) add(text []byte, pos parser.Pos) *Kind {
+	if len(k.List) == maxKinds {
+		last := k.List[maxKinds-1]
 		last.Text = "other errors"
 		return last
 	}
 	kind := &Kind{Text: string(text), First: pos}
-	k.list = append(k.list, kind)
+	k.List = append(k.List, kind)
 	if k.byKey == nil {
 		k.byKey = make(map[string]*Kind)
 	}

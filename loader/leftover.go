@@ -178,7 +178,7 @@ func (l *leftover) finish() {
 		l.count(notSent, l.pending, l.mark, l.pos, l.pos)
 		if l.rep.InputDone { // the server had not closed it where we thought
 			l.rep.Errors++
-			l.kinds.count([]byte("MULTI without EXEC: its block did not run"), l.pos)
+			l.kinds.Count([]byte("MULTI without EXEC: its block did not run"), l.pos)
 		}
 	}
 	here := l.src.Mark()

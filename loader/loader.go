@@ -61,6 +61,13 @@ type Config struct {
 	OnSettled func(*Batch) error
 }
 
+// TooMany reports whether so many errors in so many records are more than
+// MaxErrors or MaxErrorsPercent allow.
+func (c *Config) TooMany(errors, records int64) bool {
+	return c.MaxErrors >= 0 && errors > c.MaxErrors ||
+		c.MaxErrorsPercent > 0 && records >= 100 && float64(errors)*100 > c.MaxErrorsPercent*float64(records)
+}
+
 // Disconnect is what to do when the connection is lost in the middle of a load.
 type Disconnect uint8
 

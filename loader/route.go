@@ -6,47 +6,16 @@ import (
 	"respipe/parser"
 )
 
-// openBlock is what the router knows of a MULTI that it has sent: the reader
-// is behind and knows what the server made of it.
-type openBlock struct {
-	open    bool
-	state   bool // it holds a command that changes the connection
-	file    int
-	mark    parser.Mark
-	pos     parser.Pos
-	spoiled int // line of the first record that was refused in it, or 0
-}
-
-// spoil notes that a record was refused.
-func (b *openBlock) spoil(line int) {
-	if b.open && b.spoiled == 0 {
-		b.spoiled = line
-	}
-}
-
 // routeSpecial takes on a command that changes the connection or that belongs
 // to a block. There is room for it in the batch.
 func (r *run) routeSpecial(c *parser.Command) error {
 	r.batch.plain = false
-	barrier := false
-	switch alone := len(c.Args) == 1; {
-	case c.Op.Class == parser.Exec && r.block.open:
-		if r.block.spoiled > 0 {
-			return r.replaceExec(c)
-		}
-		barrier = r.block.state
-		r.block = openBlock{}
-	case c.Op.Class == parser.Discard && alone:
-		r.block = openBlock{}
-	case c.Op.Class == parser.Multi && alone && !r.block.open:
-		r.block = openBlock{open: true, file: c.File, mark: r.src.Mark(), pos: c.Pos}
-	case c.Op.Class == parser.State && r.block.open:
-		r.block.state = true
-	case c.Op.Class == parser.State:
-		barrier = true
+	spoiled, state := r.block.Take(c, r.src)
+	if spoiled > 0 {
+		return r.replaceExec(c, spoiled)
 	}
 	r.append(c)
-	if barrier {
+	if state || c.Op.Class == parser.State && !r.block.Open {
 		return r.barrier(c)
 	}
 	return r.cutFull()
@@ -54,9 +23,7 @@ func (r *run) routeSpecial(c *parser.Command) error {
 
 // replaceExec sends DISCARD in place of the EXEC of a block of which a record
 // was refused.
-func (r *run) replaceExec(c *parser.Command) error {
-	line := r.block.spoiled
-	r.block = openBlock{}
+func (r *run) replaceExec(c *parser.Command, line int) error {
 	r.discard(c.N, c.Pos, parser.Exec)
 	r.failHere(fmt.Sprintf("EXEC not sent: line %d of its block was refused, so none of it ran", line))
 	return r.cutFull()
@@ -65,11 +32,11 @@ func (r *run) replaceExec(c *parser.Command) error {
 // breakBlock sends DISCARD for a block that is open at the end of its file.
 func (r *run) breakBlock() error {
 	b := r.block
-	r.block = openBlock{}
-	if err := r.room(b.mark.N, b.pos, 0, &b.mark); err != nil {
+	r.block = OpenBlock{}
+	if err := r.room(b.Mark.N, b.Pos, 0, &b.Mark); err != nil {
 		return err
 	}
-	r.discard(b.mark.N, b.pos, parser.Discard)
+	r.discard(b.Mark.N, b.Pos, parser.Discard)
 	r.failHere("MULTI without EXEC: its block was discarded at the end of the file")
 	return r.cutFull()
 }

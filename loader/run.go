@@ -46,7 +46,7 @@ type run struct {
 	handed     int64 // bytes handed over since the connection was made
 	held       bool  // what is answered ends inside a block, which is kept
 
-	block  openBlock
+	block  OpenBlock
 	db     int   // selected on the connection
 	last   int64 // number of the last record that was read
 	early  int64 // refused by us, not in the report yet
@@ -69,7 +69,7 @@ type run struct {
 	tune  tuner
 	pace  pace
 	stall stallClock
-	kinds kinds
+	kinds Kinds
 }
 
 // Run loads what src gives into the server that cfg.Dial reaches. It returns
@@ -141,7 +141,7 @@ func (r *run) inputEnded(err error) {
 		r.rep.Records++
 		r.early++
 	}
-	if r.block.open && r.breakBlock() != nil {
+	if r.block.Open && r.breakBlock() != nil {
 		return
 	}
 	r.flush()
@@ -154,7 +154,7 @@ func (r *run) route(c *parser.Command) error {
 		r.last = c.N
 		r.rep.Records++
 	}
-	if r.block.open && c.File != r.block.file {
+	if r.block.Open && c.File != r.block.Mark.File {
 		if err := r.breakBlock(); err != nil {
 			return err
 		}
@@ -193,12 +193,12 @@ func (r *run) refuse(bad *parser.Error) error {
 		r.last = mark.N
 		r.rep.Records++
 	}
-	if r.block.open && mark.File != r.block.file {
+	if r.block.Open && mark.File != r.block.Mark.File {
 		if err := r.breakBlock(); err != nil {
 			return err
 		}
 	}
-	r.block.spoil(bad.Pos.Line)
+	r.block.Spoil(bad.Pos.Line)
 	if err := r.room(mark.N, bad.Pos, 0, nil); err != nil {
 		return err
 	}
@@ -218,12 +218,7 @@ func (r *run) failHere(text string) {
 
 // checkErrors stops the reading when there are too many errors.
 func (r *run) checkErrors() {
-	errs := r.rep.Errors + r.early
-	tooMany := r.cfg.MaxErrors >= 0 && errs > r.cfg.MaxErrors
-	if percent := r.cfg.MaxErrorsPercent; percent > 0 && r.rep.Records >= 100 {
-		tooMany = tooMany || float64(errs)*100 > percent*float64(r.rep.Records)
-	}
-	if tooMany && r.stopped == nil {
+	if r.cfg.TooMany(r.rep.Errors+r.early, r.rep.Records) && r.stopped == nil {
 		r.stopped = ErrTooManyErrors
 	}
 }
@@ -307,7 +302,7 @@ func (r *run) handOver() error {
 		}
 	}
 	r.batch = nil
-	r.sentOpen = r.block.open
+	r.sentOpen = r.block.Open
 	r.send(b)
 	return r.ending()
 }
