@@ -30,6 +30,7 @@ func (r *run) tally(b *Batch) {
 	for i := range b.failures {
 		f := &b.failures[i]
 		if f.Warning {
+			r.rep.NotRun++
 			continue
 		}
 		if f.Ours {

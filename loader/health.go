@@ -107,6 +107,6 @@ func (r *run) conclude() error {
 
 // allWentIn reports whether every record of the input took effect.
 func (r *run) allWentIn() bool {
-	return r.rep.InputDone && r.rep.Errors == 0 && r.rep.Records >= r.cfg.Expect &&
+	return r.rep.InputDone && r.rep.Errors == 0 && r.rep.NotRun == 0 && r.rep.Records >= r.cfg.Expect &&
 		errors.Join(r.stopped, r.lost, r.broken) == nil
 }

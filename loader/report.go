@@ -22,6 +22,7 @@ type Report struct {
 	Unknown      int64 // handed to the kernel to its last byte and never answered
 	NotSent      int64 // never left, or queued in a block that was not executed
 
+	NotRun   int64 // blocks whose EXEC was answered nil; no errors
 	Repeated int64 // error replies to commands sent again that had run before; no errors
 	Twice    int64 // commands sent again that may have run and cannot run twice without harm
 

@@ -319,6 +319,7 @@ func TestAfter(t *testing.T) {
 	}{
 		{"SET a 1\nSELECT 3\nSET b 1", "SET ready 1", 0, true, ""},
 		{"SET a 1\n!bad", "SET ready 1", 0, false, ""},
+		{"WATCH a\nSET a 1\nMULTI\nSET b 1\nEXEC", "SET ready 1", 0, false, ""}, // the block does not run
 		{"SET a 1", "SET ready 1", 2, false, ""},
 		{"SET a 1\n?", "SET ready 1", 0, false, "a.txt:2: broken (byte 2)"},
 		{"SET a 1", "LPUSH a x", 0, false, "the command after the load failed: " + wrongType},
