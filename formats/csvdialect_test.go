@@ -127,7 +127,7 @@ func FuzzCSVWide(f *testing.F) {
 	f.Add("a;b\n\"1;\"\"\";\n;\"x\"y\nz;\"", 3)
 	f.Fuzz(func(t *testing.T, in string, size int) {
 		if in = strings.ReplaceAll(in, "|", ""); isWrapped(in) {
-			t.Skip("another input")
+			return // another input
 		}
 		want, _ := readTable(t, strings.NewReader(in), Options{Delimiter: ";"})
 		wide := strings.ReplaceAll(in, ";", "||")
@@ -149,7 +149,7 @@ func FuzzCSVEscape(f *testing.F) {
 	f.Add("\\\\n||", 1, byte(2), ",")
 	f.Fuzz(func(t *testing.T, data string, size int, quoted byte, delim string) {
 		if !isDelimiter(delim) || strings.ContainsAny(delim, `\~`) {
-			t.Skip("no delimiter")
+			return // no delimiter
 		}
 		fields := strings.Split(data, "~")
 		var line []string
@@ -167,7 +167,7 @@ func FuzzCSVEscape(f *testing.F) {
 		}
 		in := strings.Join(line, delim) + "\n"
 		if in == "\n" || isWrapped(in) {
-			t.Skip("no record of CSV")
+			return // no record of CSV
 		}
 		got, _ := readTable(t, &chunks{strings.NewReader(in + in), 1 + size&0xFFF}, Options{Delimiter: delim, Escape: '\\'})
 		if len(got) != 2 || !slices.Equal(got[0], fields) || !slices.Equal(got[1], fields) {
@@ -181,12 +181,15 @@ func FuzzCSVEscapeBreach(f *testing.F) {
 	f.Add("a\\\",b,\"c\na\",b,\"c\\\n1,2\n")
 	f.Add("\"p\n\" ,x\\\n\",y\\\n\"z\"q\n")
 	f.Fuzz(func(t *testing.T, in string) {
-		if isWrapped(in) {
-			t.Skip("another input")
+		if isWrapped(in) || strings.Contains(in, "\r") {
+			return // another input, or line ends that the rest would be read with otherwise
 		}
 		opt := Options{Escape: '\\'}
 		got, places := readTable(t, strings.NewReader(in), opt)
 		for i, at := range places { // a new reader has nothing to remember
+			if rest := in[at:]; isWrapped(rest) || strings.HasPrefix(rest, bom) || strings.HasPrefix(rest, "sep=") {
+				continue // what begins a file has a meaning of its own
+			}
 			alone, _ := readTable(t, strings.NewReader(in[at:]), opt)
 			if len(alone) == 0 || !slices.Equal(alone[0], got[i]) || (alone[0] == nil) != (got[i] == nil) {
 				t.Fatalf("at %d: got %q, alone %q", at, got[i], alone)

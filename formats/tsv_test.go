@@ -102,7 +102,7 @@ func FuzzTSV(f *testing.F) {
 	f.Add("\\.|\x00", 100, false)
 	f.Fuzz(func(t *testing.T, data string, size int, every bool) {
 		if isWrapped(data) {
-			t.Skip("another input")
+			return // another input
 		}
 		values := strings.Split(data, "|")
 		var line []string
