@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"respipe/parser"
 )
 
@@ -29,21 +27,20 @@ var jsonFormat = Format{
 	},
 }
 
-var (
-	errNoObject = errors.New("this is no object")
-	errTooDeep  = fmt.Errorf("nested more than %d deep", deepest)
-)
+var errNoObject = errors.New("this is no object")
 
 var brace = []byte{'{'}
 
-// jsonReader reads JSON. An object that lies whole in the buffer is scanned at
-// once; any other value is measured by jsontext first.
+// jsonReader reads JSON. An object that lies whole in the buffer is read at once;
+// any other value is measured first.
 type jsonReader struct {
 	in   *Input
 	opt  *Options
 	want Want
 	max  int // of a record, in bytes
-	scan jsonScan
+
+	items   jsonItems
+	members []jsonMember // of the record
 
 	mayOpen bool  // an array here is a file of records
 	inArray bool  // this is one
@@ -99,11 +96,25 @@ func (r *jsonReader) Read(rec *parser.Record) error {
 		return err
 	}
 	rec.Pos = r.in.Pos()
-	size := r.scan.object(r.in.Bytes())
-	if size < 0 || size > r.max || !r.endsLine(size) || !r.isSound(size) {
+	size, err := r.object(r.in.Bytes())
+	if err != nil || size > r.max || !r.endsLine(size) {
 		return r.careful(rec)
 	}
 	return r.take(rec, size)
+}
+
+// object reads the object that text begins with into r.members, which are views
+// into text, and returns its size.
+func (r *jsonReader) object(text []byte) (size int, err error) {
+	r.members = r.members[:0]
+	if text[0] != '{' {
+		return 0, errNoObject
+	}
+	r.items.enter(text)
+	for name := r.items.next(); name != nil; name = r.items.next() {
+		r.members = append(r.members, jsonMember{name: name, value: r.items.next()})
+	}
+	return r.items.size(), r.items.err
 }
 
 // endsLine reports whether all is known to be well behind the value at hand, up
@@ -119,12 +130,6 @@ func (r *jsonReader) endsLine(size int) bool {
 	return size < len(b) && b[size] == '\n'
 }
 
-// isSound reports whether no name is twice in the object at hand, which has been
-// scanned.
-func (r *jsonReader) isSound(size int) bool {
-	return !r.scan.doubt || jsontext.Value(r.in.Bytes()[:size]).IsValid()
-}
-
 // careful is Read for all but a sound object that is at hand, alone on its
 // line.
 func (r *jsonReader) careful(rec *parser.Record) error {
@@ -135,23 +140,11 @@ func (r *jsonReader) careful(rec *parser.Record) error {
 	if err != nil {
 		return r.refuse(err)
 	}
-	text := r.in.Bytes()[:size]
-	if r.scan.object(text) == size && r.isSound(size) {
-		return r.take(rec, size)
+	if _, err := r.object(r.in.Bytes()[:size]); err != nil {
+		r.pass(size)
+		return &parser.Error{Pos: rec.Pos, Err: newFault(err, 0)}
 	}
-	r.pass(size)
-	return &parser.Error{Pos: rec.Pos, Err: unfit(text)}
-}
-
-// unfit says why a value that is right by grammar is no record.
-func unfit(text []byte) error {
-	if err := jsontext.NewDecoder(bytes.NewReader(text)).SkipValue(); err != nil {
-		return newFault(err, 0)
-	}
-	if text[0] != '{' {
-		return errNoObject
-	}
-	return errTooDeep
+	return r.take(rec, size)
 }
 
 // pass skips the value at hand.
@@ -202,7 +195,7 @@ func (r *jsonReader) isLine(fault *jsonFault) bool {
 	return cut || bytes.IndexByte(b[len(sound):fault.at], '\n') < 0
 }
 
-// take hands out the object at hand, which has been scanned.
+// take hands out the object at hand, which has been read.
 func (r *jsonReader) take(rec *parser.Record, size int) error {
 	rec.Raw = r.in.Bytes()[:size:size]
 	r.pass(size)

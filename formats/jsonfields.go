@@ -9,11 +9,11 @@ import (
 // field returns what the record has in the i-th of the columns asked for.
 func (r *jsonReader) field(i int) ([]byte, error) {
 	name := r.want.Names[i]
-	value := r.columns[i].find(r.scan.members)
+	value := r.columns[i].find(r.members, &r.items)
 	switch _, spread := parser.SpreadName(name); {
-	case value == nil:
+	case value == nil, spread && value[0] == 'n':
 		return nil, nil
-	case spread && value[0] != '[' && value[0] != 'n':
+	case spread && value[0] != '[':
 		return nil, fmt.Errorf("{%s} is no array", name)
 	case spread:
 		return r.list(value), nil
@@ -25,7 +25,7 @@ func (r *jsonReader) field(i int) ([]byte, error) {
 
 // addMembers adds all members of the record to its fields.
 func (r *jsonReader) addMembers() {
-	for _, m := range r.scan.members {
+	for _, m := range r.members {
 		var name, value []byte
 		if r.scratch, name = unquote(r.scratch, m.name); r.want.leavesOut(name) {
 			continue
@@ -65,8 +65,8 @@ func (r *jsonReader) source(value []byte) []byte {
 // are none, or one of them is null.
 func (r *jsonReader) list(value []byte) []byte {
 	from := len(r.lists)
-	it := items(value)
-	for item := it.next(); item != nil; item = it.next() {
+	r.items.enter(value)
+	for item := r.items.next(); item != nil; item = r.items.next() {
 		text := r.text(item)
 		if text == nil {
 			return nil

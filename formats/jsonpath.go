@@ -6,6 +6,12 @@ import (
 	"strings"
 )
 
+// jsonMember is a member of an object, as source text.
+type jsonMember struct {
+	name  []byte // with its quotes
+	value []byte
+}
+
 // jsonColumn is a column as a template asks for it: the name of a member or a
 // path into one, as a.b[0].c. Where a record has a member of just that name,
 // dots and all, that is meant and no path.
@@ -58,8 +64,8 @@ func parsePath(s string) []jsonStep {
 }
 
 // find returns the value of the column in a record, as source text; nil if it
-// has none.
-func (c *jsonColumn) find(members []jsonMember) []byte {
+// has none. It goes through values by the items lent to it.
+func (c *jsonColumn) find(members []jsonMember, it *jsonItems) []byte {
 	value := member(members, c.name, &c.seen)
 	if value != nil || c.path == nil {
 		return value
@@ -69,7 +75,7 @@ func (c *jsonColumn) find(members []jsonMember) []byte {
 		if value == nil {
 			return nil
 		}
-		value = step.from(value)
+		value = step.from(it, value)
 	}
 	return value
 }
@@ -91,15 +97,12 @@ func member(members []jsonMember, name []byte, seen *int) []byte {
 
 // is reports whether the member has this name.
 func (m *jsonMember) is(name []byte) bool {
-	if m.plain {
-		return len(m.name) == len(name)+2 && string(m.name[1:len(m.name)-1]) == string(name)
-	}
 	_, text := unquote(nil, m.name)
 	return bytes.Equal(text, name)
 }
 
 // from goes one step; nil if it leads nowhere.
-func (s *jsonStep) from(value []byte) []byte {
+func (s *jsonStep) from(it *jsonItems, value []byte) []byte {
 	opening := byte('[')
 	if s.member != nil {
 		opening = '{'
@@ -107,7 +110,7 @@ func (s *jsonStep) from(value []byte) []byte {
 	if value[0] != opening {
 		return nil
 	}
-	it := items(value)
+	it.enter(value)
 	if s.member == nil {
 		for range s.index {
 			if it.next() == nil {

@@ -81,6 +81,11 @@ func (r *jsonReader) skipBlanks() (byte, error) {
 	}
 }
 
+// isBlank reports whether c may stand between the tokens of JSON.
+func isBlank(c byte) bool {
+	return c == ' ' || c == '\n' || c == '\r' || c == '\t'
+}
+
 // opensArray reports whether the array at hand holds objects, or nothing, as
 // one does that is a file. Any other is a value as it stands. Its errors are
 // those of Fill.
@@ -133,7 +138,8 @@ func (r *jsonReader) passLines() error {
 }
 
 // passValue skips an object or array that is too long to be looked at, in
-// bounded memory. Its errors are those of Fill.
+// bounded memory, for which jsontext would keep each string whole. Its errors are
+// those of Fill.
 func (r *jsonReader) passValue() error {
 	depth, inText, escaped := 0, false, false
 	for {
