@@ -13,9 +13,10 @@ const (
 )
 
 const (
-	shortestPhase = 5 * time.Millisecond
-	phaseDelays   = 3 // a phase is so many reply delays long, if that is longer
-	leastBatches  = 4 // answered in a phase, or it says nothing
+	shortestPhase = 5 * time.Millisecond  // while the window is doubled
+	steadyPhase   = 20 * time.Millisecond // then: two busy cores make shorter ones a matter of luck
+	phaseDelays   = 3                     // a phase is so many reply delays long, if that is longer
+	leastBatches  = 4                     // answered in a phase, or it says nothing
 )
 
 // tuner measures what the window in use achieves, and sets it. A phase is some
@@ -74,7 +75,11 @@ func (t *tuner) sent(b *Batch, now time.Time) {
 func (t *tuner) begin(now time.Time) {
 	t.window = t.climber.next()
 	t.phase++
-	t.until = now.Add(max(shortestPhase, phaseDelays*t.delay))
+	least := shortestPhase
+	if t.climber.started {
+		least = steadyPhase
+	}
+	t.until = now.Add(max(least, phaseDelays*t.delay))
 	t.sending = true
 	t.batches, t.commands, t.gap, t.blocked, t.starved = 0, 0, 0, false, 0
 }

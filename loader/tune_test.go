@@ -163,7 +163,7 @@ func TestTunerAdapts(t *testing.T) {
 		t.Errorf("window %.0f on a path that has become long", w)
 	}
 	s.path = loopback
-	s.run(4 * time.Second)
+	s.run(8 * time.Second)
 	if w := s.tune.climber.window; w > 1500 {
 		t.Errorf("window %.0f on a path that has become short", w)
 	}
