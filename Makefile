@@ -8,9 +8,10 @@ build:
 test: tools
 	CGO_ENABLED=1 go test -race $(TESTFLAGS) ./...
 
-# Side by side with redis-cli --pipe; `make bench BENCH=200000` for a quick run.
+# Side by side with redis-cli --pipe; `make bench BENCH=200000` for a quick run,
+# PICTURE=file.svg for a picture.
 bench: tools
-	BENCH=$(BENCH) go test -run '^$$' -bench . -benchtime 1x -timeout 60m .
+	BENCH=$(BENCH) PICTURE=$(abspath $(PICTURE)) go test -run '^$$' -bench . -benchtime 1x -timeout 60m .
 
 # The model test with a thousand schedules of faults; SCHEDULES=n for n.
 torture: tools

@@ -1,88 +1,52 @@
 package main
 
 import (
-	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
-	"syscall"
+	"strings"
 	"testing"
 	"time"
-
-	"respipe/internal/redistest"
 )
 
-// contender is one way of loading the same SETs.
-type contender struct {
-	name   string
-	beside string // the contender whose figures it is compared with
-	input  string // file in the folder of inputs
-	args   []string
-}
-
-var contenders = []contender{
-	{"redis-cli/resp", "redis-cli/resp", "set.resp", []string{"redis-cli", "--pipe"}},
-	{"respipe/resp", "redis-cli/resp", "set.resp", []string{"respipe", "--window", "max"}},
-	{"respipe/resp-window-1000", "redis-cli/resp", "set.resp", []string{"respipe"}},
-	{"respipe/resp-window-100000", "redis-cli/resp", "set.resp", []string{"respipe", "--window", "100000"}},
-	{"redis-cli/text", "redis-cli/text", "set.txt", []string{"redis-cli", "--pipe"}},
-	{"respipe/text", "redis-cli/text", "set.txt", []string{"respipe", "--window", "max"}},
-	{"respipe/csv", "redis-cli/resp", "set.csv", []string{"respipe", "--window", "max", "-f", "csv", "--type", "string", "--key", "key:{id}", "--value", "{value}"}},
-}
-
-// figures are what one run, or the median of several, took.
-type figures struct {
-	wall, cpu time.Duration
-	memory    int64 // largest resident set in bytes; never below that of the benchmark, which Linux counts in
-}
-
-// BenchmarkLoad loads distinct SETs into one server, side by side, and reports
-// medians of five: wall time in seconds, client CPU in microseconds a command,
-// memory in MiB, and wall and CPU as multiples of what redis-cli --pipe takes.
-// BENCH is the number of SETs, two million if it is not set.
-func BenchmarkLoad(b *testing.B) {
-	n := benchSize(b)
-	dir := b.TempDir()
-	writeInputs(b, dir, n)
-	respipe := buildRespipe(b, dir)
-	server := redistest.Start(b)
-	runs := map[string][]figures{}
-	for range rounds {
-		for _, c := range contenders {
-			server.CLI("FLUSHALL")
-			runs[c.name] = append(runs[c.name], c.run(b, dir, respipe, server))
-			if got := server.CLI("DBSIZE"); got != strconv.Itoa(n) {
-				b.Fatalf("%s: %s of %d keys", c.name, got, n)
-			}
-		}
-	}
-	for _, c := range contenders {
-		b.Run(c.name, func(b *testing.B) {
-			f, beside := median(runs[c.name]), median(runs[c.beside])
-			b.ReportMetric(0, "ns/op")
-			b.ReportMetric(f.wall.Seconds(), "s")
-			b.ReportMetric(float64(f.cpu.Nanoseconds())/float64(n)/1e3, "cpu-µs/cmd")
-			b.ReportMetric(float64(f.memory)/(1<<20), "MiB")
-			b.ReportMetric(f.wall.Seconds()/beside.wall.Seconds(), "x-wall")
-			b.ReportMetric(f.cpu.Seconds()/beside.cpu.Seconds(), "x-cpu")
-		})
-	}
-}
-
-// rounds is how often each load is run; the median counts.
+// rounds is how often everything is measured; the median counts.
 const rounds = 5
 
-// buildRespipe builds respipe as it is used, and returns its path.
-func buildRespipe(b *testing.B, dir string) string {
-	respipe := filepath.Join(dir, "respipe")
-	if out, err := exec.Command("go", "build", "-o", respipe, ".").CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, out)
+// workbench is what the benchmarks have in common.
+type workbench struct {
+	dir     string // of programs, the first in PATH, and of inputs
+	n       int    // SETs
+	goals   []goal
+	sweeps  []*sweep
+	machine string
+}
+
+// BenchmarkSpeed measures respipe beside other ways of loading the same, each
+// time side by side, and ends with a table of what was to be reached and what
+// was. All figures are medians of five. BENCH is the number of SETs to load,
+// two million if it is not set; PICTURE is a file for a picture of the sweep
+// of windows.
+func BenchmarkSpeed(b *testing.B) {
+	w := &workbench{dir: b.TempDir(), n: benchSize(b)}
+	w.buildPrograms(b)
+	w.writeSets(b)
+	w.machine = machine()
+	b.Run("load", w.load)
+	b.Run("format", w.formats)
+	b.Run("sink", w.sink)
+	b.Run("window", w.window)
+	b.Run("delay", w.delay)
+	b.Run("memory", w.memory)
+	w.print(os.Stdout)
+	if name := os.Getenv("PICTURE"); name != "" {
+		w.draw(b, name)
 	}
-	return respipe
 }
 
 func benchSize(b *testing.B) int {
@@ -91,73 +55,116 @@ func benchSize(b *testing.B) int {
 		return 2_000_000
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		b.Fatalf("BENCH=%s is no number of commands", text)
+	if err != nil || n < 1000 {
+		b.Fatalf("BENCH=%s is no number of commands from 1000 up", text)
 	}
 	return n
 }
 
-func (c *contender) run(b *testing.B, dir, respipe string, server *redistest.Server) figures {
-	program := c.args[0]
-	if program == "respipe" {
-		program = respipe
+// buildPrograms builds respipe as it is used, lets the test binary be found by
+// the names of its helpers, and puts both before all other programs.
+func (w *workbench) buildPrograms(b *testing.B) {
+	if out, err := exec.Command("go", "build", "-o", w.dir, ".").CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
 	}
-	cmd := exec.Command(program, append(slices.Clone(c.args[1:]), "-p", server.Port)...)
-	input, err := os.Open(filepath.Join(dir, c.input))
+	self, err := os.Executable()
+	for name := range helpers {
+		if err == nil {
+			err = os.Symlink(self, filepath.Join(w.dir, name))
+		}
+	}
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer input.Close()
-	cmd.Stdin = input
-	began := time.Now()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		b.Fatalf("%q: %v\n%s", cmd.Args, err, out)
-	}
-	state := cmd.ProcessState
-	return figures{
-		wall:   time.Since(began),
-		cpu:    state.UserTime() + state.SystemTime(),
-		memory: state.SysUsage().(*syscall.Rusage).Maxrss << 10,
+	b.Setenv("PATH", w.dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+}
+
+// helpers are programs that the benchmarks run in processes of their own: the
+// test binary, when it is called so.
+var helpers = map[string]func(){"sink": beSink, "go-redis": beGoRedis}
+
+func init() {
+	if help, ok := helpers[filepath.Base(os.Args[0])]; ok {
+		help()
+		os.Exit(0)
 	}
 }
 
-// median takes the median of each figure on its own.
-func median(runs []figures) figures {
-	middle := func(figure func(figures) int64) int64 {
-		var all []int64
-		for _, f := range runs {
-			all = append(all, figure(f))
+// machine says on what and with what was measured.
+func machine() string {
+	version, _ := exec.Command("redis-server", "--version").Output()
+	fields := append(strings.Fields(string(version)), "", "", "")
+	model := "unknown processor"
+	info, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(info)) {
+		if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
+			model = strings.TrimSpace(value)
 		}
-		slices.Sort(all)
-		return all[len(all)/2]
 	}
-	return figures{
-		wall:   time.Duration(middle(func(f figures) int64 { return int64(f.wall) })),
-		cpu:    time.Duration(middle(func(f figures) int64 { return int64(f.cpu) })),
-		memory: middle(func(f figures) int64 { return f.memory }),
-	}
+	return fmt.Sprintf("%d cores (%s), redis %s, %s", runtime.NumCPU(), model, strings.TrimPrefix(fields[2], "v="), runtime.Version())
 }
 
-// writeInputs writes the same n SETs as RESP, as text and as CSV.
-func writeInputs(b *testing.B, dir string, n int) {
-	write := func(name, head string, record func(w io.Writer, key, value string)) {
-		f, err := os.Create(filepath.Join(dir, name))
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer f.Close()
-		w := bufio.NewWriterSize(f, 1<<20)
-		io.WriteString(w, head)
-		for i := range n {
-			record(w, fmt.Sprintf("%010d", i), fmt.Sprintf("value-%d", i*7919))
-		}
-		if err := w.Flush(); err != nil {
-			b.Fatal(err)
-		}
+// goal is one row of what is to be reached.
+type goal struct {
+	work    string
+	least   bool // the figure must be at least the limit, else at most
+	limit   float64
+	figures []float64
+	unit    string
+}
+
+// atMost notes a goal and its figures, none of which may be above the limit.
+func (w *workbench) atMost(limit float64, unit, work string, figures ...float64) {
+	w.goals = append(w.goals, goal{work, false, limit, figures, unit})
+}
+
+// atLeast notes a goal and its figures, none of which may be below the limit.
+func (w *workbench) atLeast(limit float64, unit, work string, figures ...float64) {
+	w.goals = append(w.goals, goal{work, true, limit, figures, unit})
+}
+
+func (g *goal) reached() bool {
+	if g.least {
+		return slices.Min(g.figures) >= g.limit
 	}
-	write("set.resp", "", func(w io.Writer, key, value string) {
-		fmt.Fprintf(w, "*3\r\n$3\r\nSET\r\n$14\r\nkey:%s\r\n$%d\r\n%s\r\n", key, len(value), value)
-	})
-	write("set.txt", "", func(w io.Writer, key, value string) { fmt.Fprintf(w, "SET key:%s %s\n", key, value) })
-	write("set.csv", "id,value\n", func(w io.Writer, key, value string) { fmt.Fprintf(w, "%s,%s\n", key, value) })
+	return slices.Max(g.figures) <= g.limit
+}
+
+// String returns the row of a table in Markdown.
+func (g *goal) String() string {
+	sign, verdict := "≤", "missed"
+	if g.least {
+		sign = "≥"
+	}
+	if g.reached() {
+		verdict = "yes"
+	}
+	var figures []string
+	for _, f := range g.figures {
+		figures = append(figures, fmt.Sprintf("%.4g", f))
+	}
+	return fmt.Sprintf("| %s | %s %.4g %s | %s | %s |", g.work, sign, g.limit, g.unit, strings.Join(figures, ", "), verdict)
+}
+
+// print writes all tables in Markdown.
+func (w *workbench) print(out io.Writer) {
+	fmt.Fprintf(out, "\n%d SETs, %s, %s\n\n", w.n, w.machine, time.Now().Format(time.DateOnly))
+	fmt.Fprintf(out, "| work | goal | figure | reached |\n| --- | --- | --- | --- |\n")
+	for _, g := range w.goals {
+		fmt.Fprintln(out, g.String())
+	}
+	for _, s := range w.sweeps {
+		s.print(out)
+	}
+	fmt.Fprintln(out)
+}
+
+// median returns the one in the middle of what pick takes from each.
+func median[E any, V cmp.Ordered](all []E, pick func(E) V) V {
+	var values []V
+	for _, e := range all {
+		values = append(values, pick(e))
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
 }

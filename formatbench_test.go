@@ -1,13 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +21,7 @@ import (
 type written struct {
 	name   string
 	head   string
-	record string // with the record's number, twice
+	record string // with the record's number
 	pack   string // program that packs the file
 	opt    formats.Options
 	args   []string // that stand for opt on the command line
@@ -33,7 +32,7 @@ var (
 	hashArg = []string{"--key", "u:{id}"}
 )
 
-var ways = []written{
+var ways = []*written{
 	{name: "resp", record: "*12\r\n$4\r\nHSET\r\n$12\r\nu:%010[1]d\r\n$2\r\nid\r\n$10\r\n%010[1]d\r\n$4\r\nname\r\n$9\r\nAnn Smith\r\n$4\r\ncity\r\n$4\r\nOslo\r\n$4\r\nborn\r\n$10\r\n1970-01-01\r\n$5\r\nscore\r\n$4\r\n12.5\r\n"},
 	{name: "aof", opt: formats.Options{Format: "aof"}, args: []string{"-f", "aof"},
 		record: "*12\r\n$4\r\nHSET\r\n$12\r\nu:%010[1]d\r\n$2\r\nid\r\n$10\r\n%010[1]d\r\n$4\r\nname\r\n$9\r\nAnn Smith\r\n$4\r\ncity\r\n$4\r\nOslo\r\n$4\r\nborn\r\n$10\r\n1970-01-01\r\n$5\r\nscore\r\n$4\r\n12.5\r\n"},
@@ -46,100 +45,96 @@ var ways = []written{
 	{name: "lines", record: "%010[1]d\n", opt: formats.Options{Format: "lines", Cmds: []string{"SET u:{text} x"}}, args: []string{"-f", "lines", "--cmd", "SET u:{text} x"}},
 }
 
-// BenchmarkFormats loads the same records out of each format, beside the same
-// commands ready-made in RESP, and reports medians of five: nanoseconds a
-// record that the format takes alone, without a server, its allocations, and
-// wall time as a multiple of that of the ready-made commands.
-func BenchmarkFormats(b *testing.B) {
-	n := benchSize(b) / 4
-	dir := b.TempDir()
-	respipe := buildRespipe(b, dir)
+// formats loads the same records out of each format beside the same commands
+// ready-made in RESP, and CSV and JSON lines beside go-redis, too. It also
+// reports what a format takes alone, without a server.
+func (w *workbench) formats(b *testing.B) {
+	n := w.n / 8
 	server := redistest.Start(b)
-	for _, w := range ways {
-		b.Run(w.name, func(b *testing.B) {
-			file := w.write(b, dir, n)
-			ready := w.convert(b, respipe, file)
-			format := &contender{input: file, args: append([]string{"respipe", "--window", "max"}, w.args...)}
-			resp := &contender{input: ready, args: []string{"respipe", "--window", "max", "-f", "resp"}}
-			var alone, loaded, beside []figures
-			var allocs float64
-			for range rounds {
-				took, each := w.readAlone(b, file, n)
-				alone, allocs = append(alone, figures{wall: took}), each
-				for c, runs := range map[*contender]*[]figures{format: &loaded, resp: &beside} {
-					server.CLI("FLUSHALL")
-					*runs = append(*runs, c.run(b, "", respipe, server))
-				}
+	for _, way := range ways {
+		b.Run(way.name, func(b *testing.B) {
+			file := w.writeWay(b, way, n)
+			format := &contender{"respipe", file, slices.Concat([]string{"respipe", "--window", "max"}, way.args)}
+			resp := &contender{"ready-made", w.convert(b, way, file), []string{"respipe", "--window", "max", "-f", "resp"}}
+			contenders := []*contender{format, resp}
+			peer := &contender{"go-redis", file, []string{"go-redis", way.name}}
+			hasPeer := goRedisReaders[way.name] != nil
+			if hasPeer {
+				contenders = append(contenders, peer)
 			}
-			b.ReportMetric(0, "ns/op")
-			b.ReportMetric(float64(median(alone).wall.Nanoseconds())/float64(n), "ns/record")
-			b.ReportMetric(allocs, "allocs/record")
-			b.ReportMetric(median(loaded).wall.Seconds()/median(beside).wall.Seconds(), "x-resp")
+			took := w.race(b, server, server.Port, n, contenders...)
+			seconds := median(took[format], wallOf)
+			b.Run("alone", func(b *testing.B) { way.readAlone(b, filepath.Join(w.dir, file), n) })
+			if !hasPeer {
+				return
+			}
+			w.atMost(1.05, "×", way.name+" to HSET, wall time beside the same commands ready-made in RESP", seconds/median(took[resp], wallOf))
+			w.atMost(0.60, "×", way.name+" to HSET, wall time beside a go-redis Pipeline of 1000", seconds/median(took[peer], wallOf))
 		})
 	}
 }
 
-// write writes n records to a file in dir.
-func (w *written) write(b *testing.B, dir string, n int) string {
-	name := filepath.Join(dir, "records."+strings.TrimSuffix(w.name, ".gz"))
-	f, err := os.Create(name)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer f.Close()
-	out := bufio.NewWriterSize(f, 1<<20)
-	io.WriteString(out, w.head)
-	for i := range n {
-		fmt.Fprintf(out, w.record, i)
-	}
-	if err := out.Flush(); err != nil {
-		b.Fatal(err)
-	}
-	if w.pack == "" {
+// writeWay writes n records to a file and returns its name.
+func (w *workbench) writeWay(b *testing.B, way *written, n int) string {
+	name := "records." + strings.TrimSuffix(way.name, ".gz")
+	w.write(b, name, func(out io.Writer) {
+		io.WriteString(out, way.head)
+		for i := range n {
+			fmt.Fprintf(out, way.record, i)
+		}
+	})
+	if way.pack == "" {
 		return name
 	}
-	if out, err := exec.Command(w.pack, "-f", name).CombinedOutput(); err != nil {
+	if out, err := exec.Command(way.pack, "-f", filepath.Join(w.dir, name)).CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
 	return name + ".gz"
 }
 
 // convert makes the same commands in RESP.
-func (w *written) convert(b *testing.B, respipe, file string) string {
-	name := file + ".ready"
-	f, err := os.Create(name)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer f.Close()
-	cmd := exec.Command(respipe, append(append([]string{"convert"}, w.args...), file)...)
-	cmd.Stdout = f
-	if err := cmd.Run(); err != nil {
-		b.Fatal(err)
-	}
-	return name
+func (w *workbench) convert(b *testing.B, way *written, file string) string {
+	cmd := exec.Command("respipe", slices.Concat([]string{"convert"}, way.args, []string{filepath.Join(w.dir, file)})...)
+	w.write(b, file+".ready", func(out io.Writer) {
+		cmd.Stdout = out
+		if err := cmd.Run(); err != nil {
+			b.Fatal(err)
+		}
+	})
+	return file + ".ready"
 }
 
 // readAlone takes all commands of a file, which nobody sends.
-func (w *written) readAlone(b *testing.B, file string, n int) (took time.Duration, allocs float64) {
-	opt := w.opt
+func (way *written) readAlone(b *testing.B, file string, n int) {
+	var allocated uint64
+	var took []time.Duration
+	for range rounds {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		took = append(took, way.read(b, file, n))
+		runtime.ReadMemStats(&after)
+		allocated = after.Mallocs - before.Mallocs
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(median(took, time.Duration.Seconds)/float64(n)*1e9, "ns/record")
+	b.ReportMetric(float64(allocated)/float64(n), "allocs/record")
+}
+
+func (way *written) read(b *testing.B, file string, n int) time.Duration {
+	opt := way.opt
 	opt.Limit, opt.MaxRecord = -1, 128<<20
 	source, err := formats.Open([]string{file}, opt)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer source.Close()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
 	began, read := time.Now(), 0
 	var c parser.Command
 	for err = source.Next(&c); err == nil; err = source.Next(&c) {
 		read++
 	}
-	took = time.Since(began)
-	runtime.ReadMemStats(&after)
 	if err != io.EOF || read != n {
 		b.Fatalf("%d of %d records: %v", read, n, err)
 	}
-	return took, float64(after.Mallocs-before.Mallocs) / float64(n)
+	return time.Since(began)
 }
