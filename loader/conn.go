@@ -43,13 +43,14 @@ const (
 // to them. Both channels are closed by Run's goroutine; no send on any of the
 // three ever waits, as at most maxBatches are kept.
 type conn struct {
-	net    net.Conn
+	net    *replySocket
 	out    chan *Batch
 	in     chan *Batch
 	events chan event
 	ended  sync.WaitGroup
 
 	reads   atomic.Int64 // read(2) calls that brought something, for the stall clock
+	due     atomic.Int64 // replies to all that was handed over
 	written int64        // bytes that Write took; the writer's, ours when it has ended
 
 	mu    sync.Mutex
@@ -60,6 +61,7 @@ type conn struct {
 	scan  parser.ReplyScanner
 	cur   *Batch // being answered
 	got   int    // places of cur that are answered
+	past  int64  // replies to the batches before cur
 	block block
 	redo  bool // something of what is held must be sent again
 	bad   bool // a command of cur that changes the connection was refused
@@ -70,14 +72,14 @@ type conn struct {
 	rest   []*Batch // taken from in when the connection was closed
 }
 
-func newConn(nc net.Conn, db int, windowBytes int64) *conn {
+func newConn(nc net.Conn, db int, cfg *Config) *conn {
 	c := &conn{
-		net:    nc,
+		net:    newReplySocket(nc, cfg.Window == WindowMax),
 		out:    make(chan *Batch, maxBatches),
 		in:     make(chan *Batch, maxBatches),
 		events: make(chan event, eventsPerBatch*maxBatches+8),
 		db:     db,
-		keep:   windowBytes / 2,
+		keep:   cfg.WindowBytes / 2,
 	}
 	c.ended.Add(2)
 	go c.writeBatches()
@@ -87,6 +89,7 @@ func newConn(nc net.Conn, db int, windowBytes int64) *conn {
 
 // hand passes b to reader and writer.
 func (c *conn) hand(b *Batch) {
+	c.due.Add(int64(b.due))
 	c.in <- b
 	c.out <- b
 }
@@ -161,7 +164,7 @@ func (c *conn) writeBatches() {
 			n, err := c.net.Write(b.resp)
 			c.written += int64(n)
 			if failed = err != nil; failed {
-				c.net.SetReadDeadline(time.Now().Add(lastWords))
+				c.net.fail()
 			}
 		}
 		c.finish(b)

@@ -15,7 +15,7 @@ func (c *conn) readReplies() {
 	defer c.ended.Done()
 	buf := make([]byte, readBuffer)
 	for {
-		n, err := c.net.Read(buf)
+		n, err := c.net.read(buf, c.due.Load()-c.past-int64(c.got))
 		if n > 0 {
 			c.reads.Add(1)
 			if err := c.take(buf[:n]); err != nil {
@@ -221,7 +221,8 @@ func (c *conn) closeBlock() {
 // completeBatch is called when the last reply of a batch has come.
 func (c *conn) completeBatch() {
 	b := c.cur
-	c.cur = nil
+	c.cur, c.got = nil, 0
+	c.past += int64(b.due)
 	hold := c.block.open || c.redo
 	if hold {
 		c.block.hold(b)

@@ -267,7 +267,7 @@ func (r *run) inVainAgain() bool {
 // takeConn makes a connection the one of this load.
 func (r *run) takeConn(g *greeting) {
 	r.rep.Server = &g.info
-	r.conn = newConn(g.nc, r.db, r.cfg.WindowBytes)
+	r.conn = newConn(g.nc, r.db, &r.cfg)
 	r.handed = 0
 	r.stall.restart()
 }
