@@ -19,12 +19,12 @@ type endpoint struct {
 	db            int
 }
 
-// dial connects to e; the TLS handshake, if any, is done.
-func (e endpoint) dial(ctx context.Context) (net.Conn, error) {
+// dial connects to addr; the TLS handshake, if any, is done.
+func (e endpoint) dial(ctx context.Context, addr string) (net.Conn, error) {
 	if e.tls != nil {
-		return e.dialTLS(ctx)
+		return e.dialTLS(ctx, addr)
 	}
-	return new(net.Dialer).DialContext(ctx, e.network, e.addr)
+	return new(net.Dialer).DialContext(ctx, e.network, addr)
 }
 
 // endpoint reads the options and the environment of the connection. A URL

@@ -154,7 +154,7 @@ func TestServerIsStartedAgain(t *testing.T) {
 	eventually(t, s, "1", "GET", "a")
 	s.Kill()
 	s.Restart()
-	c.write("SET b 1\n")
+	io.WriteString(c.stdin, "SET b 1\n") // it may have ended already
 	c.expect(exitLost, "another process: what was acknowledged may be gone", "from the start:\n    respipe -p "+s.Port+" --skip 1$", "to go on.*:\n    respipe -p "+s.Port+" --skip 2$")
 }
 

@@ -92,6 +92,7 @@ func loadOptions() []cli.Flag {
 		section("Pipeline",
 			text("window", "`N` commands may be unanswered; max: any number; auto: as few as keep the server busy (auto)"),
 			text("window-bytes", "`SIZE` of the commands that may be unanswered (8MiB)"),
+			text("connections", "`N` connections to each server (1); commands on one key always use the same one"),
 			text("rate", "at most `N` commands a second (no limit)"),
 			text("byte-rate", "at most `SIZE` a second (no limit)"),
 			text("timeout pipe-timeout", "`TIME` without a reply after which the server is given up (30s, 0 for ever)"),

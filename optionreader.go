@@ -45,6 +45,15 @@ func (o *optionReader) count(name string, preset int64) int64 {
 	return n
 }
 
+// connections reads --connections.
+func (o *optionReader) connections() int {
+	n := o.count("connections", 1)
+	if o.err == nil && (n < 1 || n > 1000) {
+		o.mistake("connections", quoted(o.String("connections"))+" is no number from 1 to 1000", "")
+	}
+	return int(n)
+}
+
 // word reads one of several words, the first if there is none.
 func (o *optionReader) word(name string, words ...string) string {
 	if !o.IsSet(name) {

@@ -29,7 +29,8 @@ type settings struct {
 // config joins the settings with what watches the load.
 func (s *settings) config(c *console) loader.Config {
 	cfg := s.load
-	cfg.Dial, cfg.User, cfg.Pass, cfg.DB = s.server.dial, s.server.user, s.server.pass, s.server.db
+	cfg.Dial, cfg.Addrs = s.server.dial, []string{s.server.addr}
+	cfg.User, cfg.Pass, cfg.DB = s.server.user, s.server.pass, s.server.db
 	cfg.CountKeys = c.introduces()
 	cfg.OnConnect, cfg.OnNote, cfg.OnSettled = c.connected, c.say, c.settled
 	return cfg
@@ -51,7 +52,7 @@ func readSettings(c *cli.Context, given *commandLine) (*settings, error) {
 		},
 		load: loader.Config{
 			ConnectTimeout: o.duration("connect-timeout", 5*time.Second), Timeout: o.duration("timeout", 30*time.Second),
-			Window: o.window(), WindowBytes: o.size("window-bytes", 8<<20), Rate: o.rate(), ByteRate: o.size("byte-rate", 0),
+			Connections: o.connections(), Window: o.window(), WindowBytes: o.size("window-bytes", 8<<20), Rate: o.rate(), ByteRate: o.size("byte-rate", 0),
 			OnDisconnect: o.onDisconnect(), RetryFor: o.duration("retry-for", 30*time.Second), WaitReady: o.duration("wait-ready", 0),
 			After: o.after(), Expect: o.count("expect", 0),
 		},

@@ -96,16 +96,16 @@ func (o *optionReader) certificates() []tls.Certificate {
 	return []tls.Certificate{pair}
 }
 
-// dialTLS connects to e and shakes hands.
-func (e endpoint) dialTLS(ctx context.Context) (net.Conn, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, e.network, e.addr)
+// dialTLS connects to addr and shakes hands.
+func (e endpoint) dialTLS(ctx context.Context, addr string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, e.network, addr)
 	if err != nil {
 		return nil, err
 	}
 	secure := tls.Client(conn, e.tls)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		conn.Close()
-		return nil, fmt.Errorf("TLS handshake with %s: %w", e.addr, err)
+		return nil, fmt.Errorf("TLS handshake with %s: %w", addr, err)
 	}
 	return secure, nil
 }

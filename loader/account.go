@@ -11,9 +11,12 @@ const hopeless = 1000 // such errors in a row
 
 // settle puts a batch whose commands are all settled into the report.
 func (r *run) settle(b *Batch) {
+	if b.splits != nil {
+		r.settlePieces(b)
+	}
 	counted := int64(len(b.places) - b.owned - b.away)
 	for i := range b.failures {
-		if f := &b.failures[i]; !f.Warning && b.places[f.I].flags&own == 0 {
+		if f := &b.failures[i]; !f.Warning && b.places[f.I].flags&(own|piece) == 0 {
 			counted--
 		}
 	}

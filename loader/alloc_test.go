@@ -97,7 +97,7 @@ func TestNoAllocationPerCommand(t *testing.T) {
 // TestNoAllocationPerReply is about the way from the socket to the tally.
 func TestNoAllocationPerReply(t *testing.T) {
 	for _, replies := range []string{"+OK\r\n", ":1\r\n", ":123456\r\n", "$3\r\nabc\r\n", "*2\r\n$1\r\na\r\n:1\r\n"} {
-		c := &conn{in: make(chan *Batch, 1), events: make(chan event, 4)}
+		c := &conn{in: make(chan *Batch, 1), mail: newMailbox()}
 		var b Batch
 		b.reset(parser.Mark{}, "x")
 		for range 1000 {
@@ -110,7 +110,7 @@ func TestNoAllocationPerReply(t *testing.T) {
 			if err := c.take(stream); err != nil {
 				t.Fatal(err)
 			}
-			if e := <-c.events; e.kind != answered {
+			if e := c.mail.take(); len(e) != 1 || e[0].kind != answered {
 				t.Fatal(e)
 			}
 		})

@@ -24,6 +24,7 @@ const (
 	moved                     // sent again in another batch, which counts it
 	rerun                     // sent again, and a later command has used its key before
 	acked                     // answered, in a batch that is not settled
+	piece                     // of a command that counts as one, see split
 )
 
 // place is where one command of a batch came from and where it lies in the
@@ -38,6 +39,11 @@ type place struct {
 	flags  uint8
 }
 
+// endsBlock reports whether the place is a DISCARD of our own.
+func (p *place) endsBlock() bool {
+	return p.flags&own != 0 && (p.class == parser.Exec || p.class == parser.Discard)
+}
+
 // Batch is a run of commands that go to a connection in one write, of one
 // input and one database. Run's goroutine fills it, the writer reads its RESP,
 // the reader counts its replies and notes its failures; when all its commands
@@ -50,8 +56,11 @@ type Batch struct {
 	places   []place
 	failures []Failure
 
+	node   *node          // it was handed to
+	splits map[int]*split // of the places that are pieces; nil without one
+
 	due   int   // replies owed
-	owned int   // of these, to commands of our own
+	owned int   // of these, to commands of our own and to pieces
 	start int64 // bytes that went to the connection before this batch
 	sent  time.Time
 	phase uint32 // of the tuner
@@ -147,9 +156,17 @@ func (b *Batch) count(flags uint8) {
 	if flags&refused == 0 {
 		b.due++
 	}
-	if flags&own != 0 {
+	if flags&(own|piece) != 0 {
 		b.owned++
 	}
+}
+
+// split notes that place i is a piece of s.
+func (b *Batch) split(i int, s *split) {
+	if b.splits == nil {
+		b.splits = map[int]*split{}
+	}
+	b.splits[i] = s
 }
 
 // fail notes what went wrong with command i.
@@ -180,6 +197,7 @@ func (b *Batch) reset(mark parser.Mark, file string) {
 	b.resp, b.places, b.failures = b.resp[:0], b.places[:0], b.failures[:0]
 	b.due, b.owned, b.start = 0, 0, 0
 	b.plain, b.next = true, nil
+	b.node, b.splits = nil, nil
 	b.settled, b.repeats, b.away = false, 0, 0
 	b.unfinished.Store(2)
 }

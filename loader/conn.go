@@ -10,44 +10,22 @@ import (
 )
 
 const (
-	maxBatches     = 256             // kept on a connection
-	readBuffer     = 64 << 10        // bytes of replies that one read(2) may bring
-	lastWords      = 2 * time.Second // how long the server's last replies are waited for
-	eventsPerBatch = 3               // at most so many events for one batch
-)
-
-// event is what a connection tells Run's goroutine.
-type event struct {
-	kind eventKind
-	b    *Batch
-	db   int       // answered: the database selected now
-	held bool      // answered: b is kept, as a block is open or something must be sent again
-	redo bool      // answered: something must be sent again
-	bad  bool      // answered: a command that changes the connection was refused
-	at   time.Time // answered: when the last reply came
-	err  error     // lost, probed
-}
-
-type eventKind uint8
-
-const (
-	answered eventKind = iota // every command of b has its reply
-	released                  // b, and those behind its next, are settled and written
-	letGo                     // the bytes of b are not needed any more, its places are kept elsewhere
-	lost                      // the connection is of no use any more
-	probed                    // a second connection was made, or not
+	maxBatches = 256             // kept on a connection
+	readBuffer = 64 << 10        // bytes of replies that one read(2) may bring
+	lastWords  = 2 * time.Second // how long the server's last replies are waited for
 )
 
 // conn is one connection to a server. Its writer takes batches from out and
 // writes them, its reader takes the same batches from in and matches replies
-// to them. Both channels are closed by Run's goroutine; no send on any of the
-// three ever waits, as at most maxBatches are kept.
+// to them. Run's goroutine closes out. No send on either waits for long, as no
+// more than maxBatches are kept, but for what is sent again.
 type conn struct {
-	net    *replySocket
-	out    chan *Batch
-	in     chan *Batch
-	events chan event
-	ended  sync.WaitGroup
+	net   *replySocket
+	pipe  *pipeline // Run's goroutine's
+	mail  *mailbox
+	out   chan *Batch
+	in    chan *Batch
+	ended sync.WaitGroup
 
 	reads   atomic.Int64 // read(2) calls that brought something, for the stall clock
 	due     atomic.Int64 // replies to all that was handed over
@@ -72,19 +50,26 @@ type conn struct {
 	rest   []*Batch // taken from in when the connection was closed
 }
 
-func newConn(nc net.Conn, db int, cfg *Config) *conn {
+func newConn(nc net.Conn, p *pipeline, r *run) *conn {
 	c := &conn{
-		net:    newReplySocket(nc, cfg.Window == WindowMax),
-		out:    make(chan *Batch, maxBatches),
-		in:     make(chan *Batch, maxBatches),
-		events: make(chan event, eventsPerBatch*maxBatches+8),
-		db:     db,
-		keep:   cfg.WindowBytes / 2,
+		net:  newReplySocket(nc, r.cfg.Window == WindowMax),
+		pipe: p,
+		mail: r.mail,
+		out:  make(chan *Batch, maxBatches),
+		in:   make(chan *Batch, maxBatches),
+		db:   r.db,
+		keep: r.cfg.WindowBytes / 2,
 	}
 	c.ended.Add(2)
 	go c.writeBatches()
 	go c.readReplies()
 	return c
+}
+
+// tell tells Run's goroutine.
+func (c *conn) tell(e event) {
+	e.from = c
+	c.mail.put(e)
 }
 
 // hand passes b to reader and writer.
@@ -176,6 +161,6 @@ func (c *conn) writeBatches() {
 // the next.
 func (c *conn) finish(b *Batch) {
 	if b.unfinished.Add(-1) == 0 {
-		c.events <- event{kind: released, b: b}
+		c.tell(event{kind: released, b: b})
 	}
 }

@@ -10,19 +10,19 @@ import (
 	"respipe/parser"
 )
 
-// connect dials and greets. A server that knows no HELLO, or hangs up on it,
-// gets a second connection with AUTH and SELECT alone. The error is a
+// connect dials addr and greets. A server that knows no HELLO, or hangs up on
+// it, gets a second connection with AUTH and SELECT alone. The error is a
 // *ConnectError, or the cause of ctx.
-func connect(ctx context.Context, cfg Config) (*greeting, error) {
+func connect(ctx context.Context, cfg Config, addr string) (*greeting, error) {
 	within := ctx
 	if cfg.ConnectTimeout > 0 {
 		var cancel context.CancelFunc
 		within, cancel = context.WithTimeout(ctx, cfg.ConnectTimeout)
 		defer cancel()
 	}
-	g, err := greet(within, cfg, (*greeting).hello)
+	g, err := greet(within, cfg, addr, (*greeting).hello)
 	if errors.Is(err, errNoHello) {
-		g, err = greet(within, cfg, (*greeting).auth)
+		g, err = greet(within, cfg, addr, (*greeting).auth)
 	}
 	if err == nil {
 		return g, nil
@@ -39,16 +39,32 @@ func connect(ctx context.Context, cfg Config) (*greeting, error) {
 	return nil, &ConnectError{Err: err, Temporary: true}
 }
 
-// connectFirst makes the connection that a load begins with. With WaitReady it
-// waits for a server that is not up or not ready, and says once what for.
+// connectFirst makes the connection that a load begins with, to the first
+// address that answers. With WaitReady it waits for a server that is not up or
+// not ready, and says once what for.
 func (r *run) connectFirst() (*greeting, error) {
 	said := false
-	return r.connectWithin(r.cfg.WaitReady, func() (*greeting, error) { return connect(r.ctx, r.cfg) }, func(err error) {
+	return r.connectWithin(r.cfg.WaitReady, r.connectAny, func(err error) {
 		if !said {
 			r.note(fmt.Sprintf("waiting up to %v for the server: %v", r.cfg.WaitReady, err))
 			said = true
 		}
 	})
+}
+
+// connectAny connects to the first address that answers; the error is that of
+// the first.
+func (r *run) connectAny() (g *greeting, first error) {
+	for _, addr := range r.cfg.Addrs {
+		g, err := connect(r.ctx, r.cfg, addr)
+		if err == nil {
+			return g, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, first
 }
 
 // connectWithin tries until it succeeds, something is wrong that waiting does
@@ -74,10 +90,9 @@ func (r *run) connectWithin(limit time.Duration, try func() (*greeting, error), 
 	}
 }
 
-// connectAgain makes a connection in place of a lost one.
-func (r *run) connectAgain() (*greeting, error) {
-	old := r.rep.Server
-	g, err := r.connectWithin(max(r.cfg.RetryFor, time.Millisecond), func() (*greeting, error) { return r.replace(old) }, func(error) {})
+// connectAgain makes a connection in place of the lost one of p.
+func (r *run) connectAgain(p *pipeline) (*greeting, error) {
+	g, err := r.connectWithin(max(r.cfg.RetryFor, time.Millisecond), func() (*greeting, error) { return r.replace(p) }, func(error) {})
 	if err != nil && r.ctx.Err() != nil {
 		r.interrupt()
 	}
@@ -87,14 +102,14 @@ func (r *run) connectAgain() (*greeting, error) {
 // replace tries once to make a connection to the same server process, unless
 // Resend goes on with any. It ends the old connection there, so that nothing of
 // it still runs, and brings the new one into the state that the old one was in.
-func (r *run) replace(old *Server) (*greeting, error) {
-	g, err := connect(r.ctx, r.cfg)
+func (r *run) replace(p *pipeline) (*greeting, error) {
+	g, err := connect(r.ctx, r.cfg, p.node.addr)
 	if err != nil {
 		return nil, err
 	}
-	err = r.sameProcess(g, old)
+	err = r.sameProcess(g, p.node.server)
 	if err == nil {
-		err = r.restore(g, old)
+		err = r.restore(g, p)
 	}
 	if err != nil {
 		g.nc.Close()
@@ -125,34 +140,42 @@ func (r *run) sameProcess(g *greeting, old *Server) error {
 	return nil
 }
 
-// restore ends the old connection and does on the new one what was done there.
-func (r *run) restore(g *greeting, old *Server) error {
+// restore ends the old connection of p and does on the new one what was done
+// there.
+func (r *run) restore(g *greeting, p *pipeline) error {
 	if r.cfg.ConnectTimeout > 0 {
 		g.nc.SetDeadline(time.Now().Add(r.cfg.ConnectTimeout))
 		defer g.nc.SetDeadline(time.Time{})
 	}
-	if old.RunID == g.info.RunID {
-		if err := r.endOld(g, old); err != nil {
+	if p.node.server.RunID == g.info.RunID {
+		if err := r.endOld(g, p); err != nil {
 			return err
 		}
 	}
-	for _, s := range r.state {
-		if err := g.must(s.op.Name, s.resp); err != nil {
-			return err
-		}
+	if err := r.bringUp(g); err != nil {
+		return err
 	}
-	if r.db != r.cfg.DB {
-		words := [][]byte{[]byte("SELECT"), []byte(strconv.Itoa(r.db))}
-		if err := g.must("SELECT", parser.AppendCommand(nil, words)); err != nil {
-			return err
-		}
-	}
-	for _, watch := range r.conn.block.watch {
+	for _, watch := range p.conn.block.watch {
 		if err := g.must("WATCH", watch); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// bringUp does on a new connection what has changed the others since the load
+// began.
+func (r *run) bringUp(g *greeting) error {
+	for _, s := range r.state {
+		if err := g.must(s.op.Name, s.resp); err != nil {
+			return err
+		}
+	}
+	if r.db == r.cfg.DB {
+		return nil
+	}
+	words := [][]byte{[]byte("SELECT"), []byte(strconv.Itoa(r.db))}
+	return g.must("SELECT", parser.AppendCommand(nil, words))
 }
 
 // must does a command without which the new connection is of no use.
@@ -166,11 +189,11 @@ func (g *greeting) must(name string, command []byte) error {
 
 // endOld ends the old connection on the server: a proxy may have kept it, and
 // what it still holds would run behind what is sent now.
-func (r *run) endOld(g *greeting, old *Server) error {
-	if old.ID == 0 {
+func (r *run) endOld(g *greeting, p *pipeline) error {
+	if p.id == 0 {
 		return nil
 	}
-	v, err := g.ask("CLIENT", "KILL", "ID", strconv.FormatInt(old.ID, 10))
+	v, err := g.ask("CLIENT", "KILL", "ID", strconv.FormatInt(p.id, 10))
 	if err != nil {
 		return err
 	}

@@ -19,19 +19,20 @@ var errNoHello = errors.New("HELLO refused")
 // greeting is the talk that opens a data connection.
 type greeting struct {
 	nc   net.Conn
+	addr string // that was dialled
 	cfg  Config
 	buf  []byte // read and not yet taken
 	info Server
 }
 
 // greet makes one connection and opens it with login.
-func greet(ctx context.Context, cfg Config, login func(*greeting) error) (*greeting, error) {
-	nc, err := cfg.Dial(ctx)
+func greet(ctx context.Context, cfg Config, addr string, login func(*greeting) error) (*greeting, error) {
+	nc, err := cfg.Dial(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
-	g := &greeting{nc: nc, cfg: cfg}
+	g := &greeting{nc: nc, addr: addr, cfg: cfg}
 	g.info = Server{Addr: nc.RemoteAddr().String(), DB: cfg.DB, Keys: -1}
 	err = login(g)
 	if err == nil {

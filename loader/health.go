@@ -80,7 +80,7 @@ func (r *run) conclude() error {
 	}
 	cfg := r.cfg
 	cfg.CountKeys = false
-	g, err := connect(context.WithoutCancel(r.ctx), cfg)
+	g, err := connect(context.WithoutCancel(r.ctx), cfg, r.nodes[0].addr)
 	if err != nil {
 		if after {
 			return &AfterError{err}

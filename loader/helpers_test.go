@@ -187,7 +187,8 @@ func readRequest(br *bufio.Reader) ([]string, error) {
 // config is one for tests: nothing in it waits for long.
 func config(dial func(context.Context) (net.Conn, error)) Config {
 	return Config{
-		Dial:           dial,
+		Dial:           func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) },
+		Addrs:          []string{"server"},
 		ConnectTimeout: 5 * time.Second,
 		Window:         1000,
 		WindowBytes:    8 << 20,

@@ -1,16 +1,15 @@
 package loader
 
 import (
-	"math"
-
 	"respipe/parser"
 )
 
-// leftover goes once through the commands that were not settled when a load
-// ended, in the order of the input, and finds out what became of each.
+// leftover goes once through the commands of a pipeline that were not settled
+// when a load ended, in the order of the input, and finds out what became of
+// each.
 type leftover struct {
 	*run
-	found bool // rep.Position is known
+	p *pipeline
 
 	watching bool
 	watched  parser.Mark // of the first WATCH
@@ -18,37 +17,45 @@ type leftover struct {
 	open    bool        // inside MULTI and EXEC
 	mark    parser.Mark // of that MULTI
 	pos     parser.Pos
+	endless bool  // and that has no end
 	pending int64 // commands of the block
 	block   []*place
 
-	seen []*Batch
+	pieces splitsLeft
+	seen   []*Batch
 }
 
 // leftovers accounts for what was not settled and for the place to go on from.
 func (r *run) leftovers() {
-	k := &r.conn.block
-	l := leftover{run: r, watching: k.watching, watched: k.watched}
-	for _, f := range r.conn.flight() {
-		if f.got < f.Len() {
-			l.rep.Replies += repliesOf(f.Batch, f.got)
+	pieces := splitsLeft{}
+	for _, p := range r.pipes {
+		k := &p.conn.block
+		l := leftover{run: r, p: p, pieces: pieces, watching: k.watching, watched: k.watched}
+		for _, f := range p.conn.flight() {
+			if f.got < f.Len() {
+				l.rep.Replies += repliesOf(f.Batch, f.got)
+			}
+			l.batch(f.Batch, f.got)
 		}
-		l.batch(f.Batch, f.got)
+		if b := p.batch; b != nil {
+			b.start = neverHanded
+			l.batch(b, 0)
+		}
+		l.finish()
+		for _, b := range l.seen {
+			r.tally(b)
+		}
 	}
-	if b := r.batch; b != nil {
-		b.start = math.MaxInt64 / 2 // it never left
-		l.batch(b, 0)
-	}
-	l.finish()
-	for _, b := range l.seen {
-		l.tally(b)
-	}
+	pieces.count(r)
+	r.leaveWithheld()
+	r.goOnHere()
 }
 
 // repliesOf counts the replies to commands of the input among the first got
 // places.
 func repliesOf(b *Batch, got int) (n int64) {
 	for _, p := range b.places[:got] {
-		if p.flags&(refused|own) == 0 {
+		if p.flags&(refused|own|piece) == 0 {
 			n++
 		}
 	}
@@ -63,14 +70,17 @@ func (l *leftover) batch(b *Batch, got int) {
 	}
 	for i := range b.places {
 		p := &b.places[i]
-		sent := i < got || b.start+int64(p.end) <= l.conn.written
-		if sent && p.flags&(refused|own) == 0 {
+		sent := i < got || b.start+int64(p.end) <= l.p.conn.written
+		if sent && p.flags&(refused|own|piece) == 0 {
 			l.rep.Sent++
 		}
-		if sent && i >= got && p.flags&refused == 0 {
+		if sent && i >= got && p.flags&(refused|piece) == 0 {
 			l.rep.Unanswered++
 		}
-		if p.flags&refused == 0 {
+		switch s := b.splits[i]; {
+		case s != nil:
+			l.pieces.add(s, b.markOf(i), fateOf(i < got, sent))
+		case p.flags&refused == 0:
 			l.place(b, i, fateOf(i < got, sent), failed[i])
 		}
 	}
@@ -105,8 +115,10 @@ func (l *leftover) place(b *Batch, i int, f fate, failed bool) {
 		l.watching, l.watched = true, b.markOf(i)
 	case class == parser.Multi && !failed && !l.open:
 		l.open, l.mark, l.pos, l.pending = true, b.markOf(i), b.Pos(i), 0
-	case p.flags&own != 0:
+	case p.endsBlock():
 		l.blockEnds(b, i, notSent)
+		return
+	case p.flags&own != 0:
 		return
 	case class == parser.Discard && !failed && f != gotReply:
 		l.blockEnds(b, i, notSent)
@@ -149,10 +161,7 @@ func (l *leftover) count(f fate, n int64, mark parser.Mark, first, last parser.P
 		l.rep.Acknowledged += n
 		return
 	case unknown:
-		if l.rep.Unknown == 0 {
-			l.rep.FirstLost = first
-		}
-		l.rep.LastLost = last
+		l.lostFrom(mark.N, first, last)
 		l.rep.Unknown += n
 	case notSent:
 		l.rep.NotSent += n
@@ -160,36 +169,98 @@ func (l *leftover) count(f fate, n int64, mark parser.Mark, first, last parser.P
 	if l.watching {
 		mark = l.watched
 	}
-	l.goOnFrom(mark, first.File)
+	l.goOnFrom(mark, first.File, l.endless)
 }
 
-func (l *leftover) goOnFrom(mark parser.Mark, file string) {
-	if !l.found {
-		l.found = true
-		l.rep.Position, l.rep.File = mark, file
+// lostFrom notes that commands from first, of record n, to last are unknown.
+func (r *run) lostFrom(n int64, first, last parser.Pos) {
+	if r.rep.Unknown == 0 || n < r.firstLost {
+		r.firstLost, r.rep.FirstLost = n, first
+	}
+	if r.rep.Unknown == 0 || n >= r.lastLost {
+		r.lastLost, r.rep.LastLost = n, last
 	}
 }
 
-// finish accounts for a block that has no end, for the command that waited for
-// room, and for the case that all is settled.
+// goOnFrom notes a place that the load must go on from, if there is none before
+// it; where is that of an open block.
+func (r *run) goOnFrom(mark parser.Mark, file string, open bool) {
+	if !r.found || mark.N < r.rep.Position.N {
+		r.found = true
+		r.rep.Position, r.rep.File, r.rep.OpenBlock = mark, file, open
+	}
+}
+
+// finish accounts for a block that has no end.
 func (l *leftover) finish() {
-	if l.open {
-		l.rep.OpenBlock = !l.found
-		l.count(notSent, l.pending, l.mark, l.pos, l.pos)
-		if l.rep.InputDone { // the server had not closed it where we thought
-			l.rep.Errors++
-			l.kinds.Count([]byte("MULTI without EXEC: its block did not run"), l.pos)
+	if !l.open {
+		return
+	}
+	l.endless = true
+	l.count(notSent, l.pending, l.mark, l.pos, l.pos)
+	if l.rep.InputDone { // the server had not closed it where we thought
+		l.rep.Errors++
+		l.kinds.Count([]byte("MULTI without EXEC: its block did not run"), l.pos)
+	}
+}
+
+// goOnHere accounts for the command that waited for room, and for the case that
+// all is settled.
+func (r *run) goOnHere() {
+	here := r.src.Mark()
+	here.DB = r.db
+	here.N = r.last + 1
+	if r.inHand {
+		r.rep.NotSent++
+		here.N = r.last
+	}
+	if r.broken != nil {
+		here.N = r.last
+	}
+	r.goOnFrom(here, "", false)
+}
+
+// splitsLeft is what became of commands that were sent in pieces and are not
+// settled.
+type splitsLeft map[*split]*struct {
+	mark parser.Mark
+	some [3]bool // by fate
+}
+
+// add takes note of the fate of a piece.
+func (l splitsLeft) add(s *split, mark parser.Mark, f fate) {
+	if l[s] == nil {
+		l[s] = &struct {
+			mark parser.Mark
+			some [3]bool
+		}{mark: mark}
+	}
+	l[s].some[f] = true
+}
+
+// count counts each command once. One of which a part has run, or may have, and
+// another not, is unknown.
+func (l splitsLeft) count(r *run) {
+	for s, seen := range l {
+		switch {
+		case seen.some == [3]bool{notSent: true} && len(s.faults) == 0:
+			r.rep.NotSent++
+		default:
+			r.rep.Unanswered++
+			r.rep.Sent++
+			r.lostFrom(seen.mark.N, s.pos, s.pos)
+			r.rep.Unknown++
+		}
+		r.goOnFrom(seen.mark, s.pos.File, false)
+	}
+}
+
+// leaveWithheld accounts for a block that still waited for its first key.
+func (r *run) leaveWithheld() {
+	for _, w := range r.router.withheld {
+		if w.resp != nil {
+			r.rep.NotSent++
+			r.goOnFrom(r.block.Mark, r.block.Pos.File, true)
 		}
 	}
-	here := l.src.Mark()
-	here.DB = l.db
-	here.N = l.last + 1
-	if l.inHand {
-		l.rep.NotSent++
-		here.N = l.last
-	}
-	if l.broken != nil {
-		here.N = l.last
-	}
-	l.goOnFrom(here, "")
 }

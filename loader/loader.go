@@ -26,15 +26,19 @@ type Source interface {
 
 // Config is how a load is done.
 type Config struct {
-	Dial           func(context.Context) (net.Conn, error) // a fresh connection, TLS handshake done
-	User, Pass     string                                  // for AUTH; none if Pass is empty
-	DB             int                                     // database to select
-	ConnectTimeout time.Duration                           // for Dial and greeting together; 0 is no limit
+	// Dial makes a fresh connection to an address, TLS handshake done.
+	Dial func(ctx context.Context, addr string) (net.Conn, error)
+	// Addrs are where the load begins: the first one that answers is taken.
+	Addrs          []string
+	User, Pass     string        // for AUTH; none if Pass is empty
+	DB             int           // database to select
+	ConnectTimeout time.Duration // for Dial and greeting together; 0 is no limit
 
 	OnDisconnect Disconnect
 	RetryFor     time.Duration // how long to try again what is refused for now, and to connect again
 	WaitReady    time.Duration // how long to wait at the start for a server that is not up or not ready
 
+	Connections int           // to each server; 0 is one
 	Window      int           // commands that may be unanswered, WindowMax or WindowAuto
 	WindowBytes int64         // bytes of them that may be kept
 	Rate        float64       // commands a second; 0 is no limit
@@ -56,7 +60,7 @@ type Config struct {
 	// OnNote, if set, is told what a user should know while the load goes on.
 	OnNote func(text string)
 	// OnSettled, if set, is called by Run's goroutine for each batch, in the
-	// order of the input; an error ends the load. At the end of a load that
+	// order of the input on each connection; an error ends the load. At the end of a load that
 	// stopped early it is called for the batches that are not settled, too.
 	OnSettled func(*Batch) error
 }

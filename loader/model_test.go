@@ -140,14 +140,14 @@ const (
 	rejected
 )
 
-// expected returns the states that are right for these outcomes: of the
-// pending units the first so many may have run.
-func expected(lines []string, fates []outcome) (states []string) {
-	type step struct {
-		commands [][]string
-		pending  bool
-	}
-	var steps []step
+// step is a line that may have run, or a block of them.
+type step struct {
+	commands [][]string
+	pending  bool
+}
+
+// stepsOf returns what may have run according to these outcomes.
+func stepsOf(lines []string, fates []outcome) (steps []step) {
 	for i := 0; i < len(lines); i++ {
 		if lines[i] != "MULTI" {
 			if fates[i] != rejected {
@@ -164,6 +164,28 @@ func expected(lines []string, fates []outcome) (states []string) {
 			steps = append(steps, s)
 		}
 	}
+	return steps
+}
+
+// onKey returns what the steps do to one key.
+func onKey(steps []step, key string) (only []step) {
+	for _, s := range steps {
+		part := step{pending: s.pending}
+		for _, args := range s.commands {
+			if args[1] == key {
+				part.commands = append(part.commands, args)
+			}
+		}
+		if part.commands != nil {
+			only = append(only, part)
+		}
+	}
+	return only
+}
+
+// expected returns the states that are right: of the pending steps the first so
+// many may have run.
+func expected(steps []step) (states []string) {
 	may := 0
 	for _, s := range steps {
 		if s.pending {
@@ -204,6 +226,7 @@ type schedule struct {
 func randomSchedule(rng *rand.Rand) *schedule {
 	s := &schedule{lines: randomLoad(rng, 100+rng.IntN(400))}
 	s.cfg = config(nil)
+	s.cfg.Connections = 1 + max(0, rng.IntN(5)-2)
 	s.cfg.Window = []int{1, 2, 8, 40, 200, 0}[rng.IntN(6)]
 	s.cfg.Timeout, s.cfg.ConnectTimeout = 300*time.Millisecond, 500*time.Millisecond
 	s.cfg.RetryFor = 3 * time.Second
@@ -267,7 +290,7 @@ func randomFault(rng *rand.Rand) redistest.Fault {
 }
 
 func (s *schedule) String() string {
-	return fmt.Sprintf("%d lines, window %d, on disconnect %d, faults %+v, %q after %v", len(s.lines), s.cfg.Window, s.cfg.OnDisconnect, s.faults, s.name, s.after)
+	return fmt.Sprintf("%d lines, %d connections, window %d, on disconnect %d, faults %+v, %q after %v", len(s.lines), s.cfg.Connections, s.cfg.Window, s.cfg.OnDisconnect, s.faults, s.name, s.after)
 }
 
 func TestModel(t *testing.T) {
@@ -306,7 +329,7 @@ func (s *schedule) check(t *testing.T, server *redistest.Server) string {
 		return redistest.Fault{}
 	})
 	fates := make([]outcome, len(s.lines))
-	s.cfg.Dial = func(ctx context.Context) (net.Conn, error) {
+	s.cfg.Dial = func(ctx context.Context, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", proxy.Addr)
 	}
 	s.cfg.OnSettled = func(b *Batch) error {
@@ -387,12 +410,22 @@ func (s *schedule) compare(t *testing.T, server *redistest.Server, fates []outco
 	for server.CLI("PING") != "PONG" { // it still loads its own data
 		time.Sleep(5 * time.Millisecond)
 	}
-	got := readDatabase(server, modelKeys).String()
-	states := expected(s.lines, fates)
+	steps := stepsOf(s.lines, fates)
+	if s.cfg.Connections == 1 {
+		s.compareState(t, readDatabase(server, modelKeys), steps, err)
+		return
+	}
+	for _, key := range modelKeys { // the order is kept for each key
+		s.compareState(t, readDatabase(server, []string{key}), onKey(steps, key), err)
+	}
+}
+
+func (s *schedule) compareState(t *testing.T, got database, steps []step, err error) {
+	states := expected(steps)
 	if err == nil {
 		states = states[len(states)-1:]
 	}
-	if !slices.Contains(states, got) {
-		t.Errorf("the database holds\n%s\nthe report (%v) allows one of these\n%s", got, err, strings.Join(states, "\n"))
+	if !slices.Contains(states, got.String()) {
+		t.Errorf("the database holds\n%v\nthe report (%v) allows one of these\n%s", got, err, strings.Join(states, "\n"))
 	}
 }

@@ -77,7 +77,8 @@ func (p *plan) collect(all []flown, written int64) {
 		failed := failedPlaces(f.Batch)
 		for i := range f.places {
 			flags, class := f.places[i].flags, f.places[i].class
-			if flags&(refused|moved) != 0 {
+			ends := f.places[i].endsBlock()
+			if flags&(refused|moved) != 0 || flags&own != 0 && !ends {
 				continue
 			}
 			u := open
@@ -90,7 +91,7 @@ func (p *plan) collect(all []flown, written int64) {
 			switch {
 			case open == nil && class == parser.Multi && !failed[i]:
 				open, u.open = u, true
-			case class == parser.Discard, flags&own != 0:
+			case class == parser.Discard, ends:
 				if u.fate == unknown {
 					u.fate = notSent // nothing runs, whatever became of it
 				}

@@ -32,7 +32,7 @@ func (c *conn) readReplies() {
 
 func (c *conn) lose(err error) {
 	c.net.Close()
-	c.events <- event{kind: lost, err: err}
+	c.tell(event{kind: lost, err: err})
 }
 
 // explain says in words why a read failed.
@@ -114,8 +114,9 @@ func (c *conn) answer() {
 		c.failed(p, i)
 	}
 	switch {
-	case p.flags&own != 0:
+	case p.endsBlock():
 		c.closeBlock()
+	case p.flags&own != 0 && p.class != parser.State:
 	case failed && p.class != parser.Exec:
 	case p.class == parser.Exec:
 		c.endBlock(i)
@@ -211,7 +212,7 @@ func (c *conn) closeBlock() {
 	}
 	pieces, held := c.block.release()
 	if pieces != nil {
-		c.events <- event{kind: released, b: pieces}
+		c.tell(event{kind: released, b: pieces})
 	}
 	for _, b := range held {
 		c.finish(b)
@@ -227,7 +228,7 @@ func (c *conn) completeBatch() {
 	if hold {
 		c.block.hold(b)
 	}
-	c.events <- event{kind: answered, b: b, at: time.Now(), db: c.db, held: hold, redo: c.redo, bad: c.bad}
+	c.tell(event{kind: answered, b: b, at: time.Now(), db: c.db, held: hold, redo: c.redo, bad: c.bad})
 	c.bad = false
 	if !hold {
 		c.finish(b)
@@ -238,7 +239,7 @@ func (c *conn) completeBatch() {
 		if old == nil {
 			return
 		}
-		c.events <- event{kind: letGo, b: old}
+		c.tell(event{kind: letGo, b: old})
 	}
 }
 

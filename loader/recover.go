@@ -23,62 +23,121 @@ func (r *run) proceed() error {
 	}
 	r.recovering = true
 	defer func() { r.recovering = false }()
-	if r.down != nil {
-		r.resume()
+	if r.underWay() || r.lost != nil {
+		return r.ending()
 	}
-	if r.unanswered == 0 && r.stopped == nil && r.lost == nil {
-		switch {
-		case r.redo && !r.sentOpen:
-			r.sendAgain()
-		case r.resending:
-			r.resending, r.since = false, time.Time{}
-		}
+	switch {
+	case slices.ContainsFunc(r.pipes, isDown):
+		r.resume()
+	case r.stopped != nil:
+	case slices.ContainsFunc(r.pipes, mustSendAgain):
+		r.sendAgain()
+	case r.resending:
+		r.resending, r.since = false, time.Time{}
 	}
 	return r.ending()
 }
 
-// catchUp waits until nothing must be sent again. The rest of a block that is
-// open is sent before.
+func isDown(p *pipeline) bool { return p.down != nil }
+
+// mustSendAgain reports whether something was refused for now on p. The rest of
+// a block that is open is sent before.
+func mustSendAgain(p *pipeline) bool { return p.redo && !p.sentOpen }
+
+// catchUp waits until nothing must be sent again.
 func (r *run) catchUp() error {
-	for (r.redo || r.resending) && !r.sentOpen {
+	for r.troubled() {
 		if err := r.proceed(); err != nil {
 			return err
 		}
-		if r.unanswered > 0 {
+		if r.underWay() {
 			r.wait(nil)
 		}
 	}
 	return nil
 }
 
+// salvage is what a pipeline had that is not settled.
+type salvage struct {
+	p    *pipeline
+	all  []flown
+	plan *plan
+}
+
+// everWritten is more than any connection writes, and less than where a batch
+// begins that was not handed over.
+const everWritten, neverHanded = math.MaxInt64 / 4, math.MaxInt64 / 2
+
 // sendAgain sends again what was refused for now, after a pause, unless it has
 // been tried for too long.
 func (r *run) sendAgain() {
+	tired := !r.since.IsZero() && time.Since(r.since) > r.cfg.RetryFor
+	if !tired && r.sleep(r.pauseBefore()) != nil {
+		return
+	}
+	var work []*salvage
+	for _, p := range r.pipes {
+		if !mustSendAgain(p) {
+			continue
+		}
+		work = append(work, &salvage{p: p, all: p.conn.flight()})
+		p.conn.forgetFlight()
+		p.redo, p.held = false, false
+	}
+	if tired {
+		for _, w := range work {
+			r.finishFlight(w)
+		}
+		return
+	}
+	work = r.withUnsent(work)
+	for _, w := range work {
+		w.plan = newPlan(w.all, everWritten) // all of it was answered
+		for _, u := range w.plan.units {
+			u.explain()
+		}
+	}
+	copies := r.copyAgain(work)
+	for _, w := range work {
+		r.finishFlight(w)
+	}
+	r.resending = len(copies) > 0
+	r.sendCopies(copies)
+}
+
+// pauseBefore returns how long to wait before what was refused for now is sent
+// again.
+func (r *run) pauseBefore() time.Duration {
 	if r.since.IsZero() {
 		r.since, r.pause = time.Now(), firstPause
 	}
-	tired := time.Since(r.since) > r.cfg.RetryFor
-	if !tired && r.sleep(r.pause) != nil {
-		return
+	pause := r.pause
+	r.pause = min(2*pause, longPause)
+	return pause
+}
+
+// withUnsent adds to the work the batches that are not handed over: where
+// there are several pipelines, what they hold may have to go to others than it
+// was meant for.
+func (r *run) withUnsent(work []*salvage) []*salvage {
+	if r.alone() {
+		return work
 	}
-	r.pause = min(2*r.pause, longPause)
-	all := r.conn.flight()
-	r.conn.forgetFlight()
-	r.redo, r.held = false, false
-	if tired {
-		r.finishFlight(all)
-		return
+	for _, p := range r.pipes {
+		b := p.batch
+		if b == nil || p.sentOpen || p.redo || p.down != nil {
+			continue
+		}
+		at := slices.IndexFunc(work, func(w *salvage) bool { return w.p == p })
+		if at < 0 {
+			at = len(work)
+			work = append(work, &salvage{p: p})
+		}
+		b.start = neverHanded
+		work[at].all = append(work[at].all, flown{Batch: b})
+		p.batch = nil
 	}
-	p := newPlan(all, math.MaxInt64) // all of it was answered
-	for _, u := range p.units {
-		u.explain()
-	}
-	copies := r.copyAgain(p)
-	r.finishFlight(all)
-	r.resending = len(copies) > 0
-	for _, b := range copies {
-		r.send(b)
-	}
+	return work
 }
 
 // sleep pauses, and goes on seeing to events. It ends early when the load must
@@ -89,7 +148,7 @@ func (r *run) sleep(d time.Duration) error {
 	r.alarm = timer.C
 	for r.alarm != nil {
 		r.wait(nil)
-		if err := r.proceed(); err != nil || r.down != nil {
+		if err := r.proceed(); err != nil || slices.ContainsFunc(r.pipes, isDown) {
 			r.alarm = nil
 			return errStop
 		}
@@ -97,31 +156,60 @@ func (r *run) sleep(d time.Duration) error {
 	return nil
 }
 
-// copyAgain copies what the plan sends into new batches, and leaves the old
-// places empty: from now on it counts there.
-func (r *run) copyAgain(p *plan) (copies []*Batch) {
-	var b *Batch
-	for _, u := range p.units {
-		if !u.send {
-			continue
-		}
-		for _, part := range u.parts {
-			size := len(part.b.bytesOf(part.i))
-			if b == nil || len(b.resp)+size > r.cut || !b.fits(part.b.N(part.i), part.b.Pos(part.i)) {
-				b = r.free.get(r.cut, r.usual)
-				b.reset(part.b.markOf(part.i), part.b.file)
-				copies = append(copies, b)
+// outgoing is a batch of what is sent again, and where to.
+type outgoing struct {
+	p *pipeline
+	b *Batch
+}
+
+// copyAgain copies what the plans send into new batches, and leaves the old
+// places empty: from now on it counts there. A block without its end comes
+// last: what follows on its pipeline will be part of it.
+func (r *run) copyAgain(work []*salvage) (copies []outgoing) {
+	current := map[*pipeline]*Batch{}
+	for _, open := range []bool{false, true} {
+		for _, w := range work {
+			for _, u := range w.plan.units {
+				if !u.send || u.open != open {
+					continue
+				}
+				p := r.targetOf(w.p, u)
+				if open {
+					r.blockPipe, p.sentOpen = p, r.block.Open
+				}
+				copies = r.copyUnit(copies, current, p, u)
 			}
-			r.move(b, part, u.rerun)
 		}
 	}
 	return copies
 }
 
+// copyUnit appends a unit to the batches for p, of which current has the last.
+func (r *run) copyUnit(copies []outgoing, current map[*pipeline]*Batch, p *pipeline, u *unit) []outgoing {
+	for _, part := range u.parts {
+		size := len(part.b.bytesOf(part.i))
+		b := current[p]
+		if b == nil || len(b.resp)+size > r.cut || !b.fits(part.b.N(part.i), part.b.Pos(part.i)) {
+			b = r.free.get(r.cut, p.usual)
+			b.reset(part.b.markOf(part.i), part.b.file)
+			current[p] = b
+			copies = append(copies, outgoing{p, b})
+		}
+		r.move(b, part, u.rerun)
+	}
+	return copies
+}
+
+func (r *run) sendCopies(copies []outgoing) {
+	for _, c := range copies {
+		r.send(c.p, c.b)
+	}
+}
+
 // move copies one command to b.
 func (r *run) move(b *Batch, from part, reruns bool) {
 	old := &from.b.places[from.i]
-	flags := old.flags & own
+	flags := old.flags & (own | piece)
 	if reruns {
 		flags |= rerun
 	}
@@ -129,7 +217,11 @@ func (r *run) move(b *Batch, from part, reruns bool) {
 	b.add(from.b.N(from.i), from.b.Pos(from.i), old.class, flags)
 	b.plain = false
 	old.flags |= moved
-	if flags&own == 0 {
+	if s := from.b.splits[from.i]; s != nil {
+		delete(from.b.splits, from.i)
+		b.split(b.Len()-1, s)
+	}
+	if flags&(own|piece) == 0 {
 		from.b.away++
 		if from.answered {
 			r.rep.Replies--
@@ -145,131 +237,195 @@ func (r *run) move(b *Batch, from part, reruns bool) {
 }
 
 // finishFlight settles what was not moved.
-func (r *run) finishFlight(all []flown) {
-	for _, f := range all {
+func (r *run) finishFlight(w *salvage) {
+	for _, f := range w.all {
 		switch {
 		case f.resp == nil:
 			r.settle(f.Batch)
-		case r.conn.closed, f.unfinished.Add(-1) == 0:
+		case f.start == neverHanded:
 			r.settle(f.Batch)
-			r.forget(f.Batch)
+			r.free.put(f.Batch)
+		case w.p.conn.closed, f.unfinished.Add(-1) == 0:
+			r.settle(f.Batch)
+			r.forget(w.p, f.Batch)
 		}
 	}
 }
 
-// resume goes on with a new connection after the old one was lost, or says in
-// r.lost why it does not.
+// resume goes on with new connections after some were lost, or says in r.lost
+// why it does not.
 func (r *run) resume() {
-	cause := r.down
-	r.down = nil
-	r.leaveConn()
-	all := r.conn.flight()
-	p := newPlan(all, r.conn.written)
-	lost := &LostError{Addr: r.rep.Server.Addr, Err: cause}
-	if may, why := r.mayResume(cause, p); !may {
-		lost.Why = why
-		r.lost = lost
+	var work []*salvage
+	anything := false
+	for _, p := range r.pipes {
+		if p.down == nil {
+			continue
+		}
+		w, err := r.giveUp(p)
+		if err != nil {
+			r.lost = err
+			return
+		}
+		work = append(work, w)
+		anything = anything || w.plan.anything
+	}
+	fresh, err := r.reconnect(work)
+	if err != nil {
+		r.lost = err
 		return
 	}
-	if p.anything {
+	for _, w := range work {
+		r.countResumed(w)
+	}
+	work = r.withUnsent(work)
+	commands := 0
+	for _, w := range work {
+		if w.plan = newPlan(w.all, w.p.conn.written); w.p.conn.closed {
+			commands += w.plan.commands()
+		}
+	}
+	copies := r.copyAgain(work)
+	for _, w := range work {
+		r.finishFlight(w)
+	}
+	r.resending = false
+	for p, g := range fresh {
+		r.attach(p, g)
+	}
+	if anything {
+		r.note(fmt.Sprintf("connected again, %d commands are sent again", commands))
+	}
+	r.sendCopies(copies)
+}
+
+// giveUp leaves a connection that is lost and looks at what was under way. The
+// error says why the load does not go on.
+func (r *run) giveUp(p *pipeline) (*salvage, error) {
+	cause := p.down
+	p.down = nil
+	r.leave(p)
+	w := &salvage{p: p, all: p.conn.flight()}
+	w.plan = newPlan(w.all, p.conn.written)
+	if may, why := r.mayResume(p, cause, w.plan); !may {
+		return nil, &LostError{Addr: p.node.addr, Err: cause, Why: why}
+	}
+	if w.plan.anything {
 		r.note("connection lost: " + cause.Error() + "; connecting again")
 	}
-	g, err := r.connectAgain()
-	if err != nil {
-		lost.Why = err.Error()
-		r.lost = lost
-		return
+	p.cause = cause
+	return w, nil
+}
+
+// reconnect makes a connection for each pipeline that has lost its own.
+func (r *run) reconnect(work []*salvage) (map[*pipeline]*greeting, error) {
+	fresh := map[*pipeline]*greeting{}
+	for _, w := range work {
+		g, err := r.connectAgain(w.p)
+		if err != nil {
+			for _, g := range fresh {
+				g.nc.Close()
+			}
+			return nil, &LostError{Addr: w.p.node.addr, Err: w.p.cause, Why: err.Error()}
+		}
+		fresh[w.p] = g
 	}
-	for _, f := range all {
+	return fresh, nil
+}
+
+// countResumed puts into the report what the lost connection leaves.
+func (r *run) countResumed(w *salvage) {
+	for _, f := range w.all {
 		if f.got < f.Len() {
 			r.rep.Replies += repliesOf(f.Batch, f.got)
 		}
 	}
-	if n := len(p.unsure); n > 0 {
+	if n := len(w.plan.unsure); n > 0 {
 		r.rep.Twice += int64(n)
 		r.note(fmt.Sprintf("warning: %d commands that may have run are sent again and cannot run twice without harm", n))
 	}
 	r.rep.Reconnects++
-	copies := r.copyAgain(p)
-	r.finishFlight(all)
-	r.takeConn(g)
-	if p.anything {
-		r.note(fmt.Sprintf("connected again, %d commands are sent again", p.commands()))
-	}
-	for _, b := range copies {
-		r.send(b)
+}
+
+func (r *run) leaveAll() {
+	for _, p := range r.pipes {
+		r.leave(p)
 	}
 }
 
-// leaveConn closes the connection and handles the events that are left.
-func (r *run) leaveConn() {
-	if r.conn.closed {
+// leave closes the connection of p and handles the events that are there.
+func (r *run) leave(p *pipeline) {
+	if p.conn.closed {
 		return
 	}
-	r.conn.close()
-	for {
-		select {
-		case e := <-r.conn.events:
-			switch {
-			case e.kind != lost:
-				r.handle(e)
-			case errors.Is(e.err, errUnasked) && r.lost == nil && !r.recovering:
-				r.lost = &LostError{Addr: r.rep.Server.Addr, Err: e.err}
-			}
-		default:
-			r.rep.Bytes += r.conn.written
-			r.unanswered, r.redo, r.resending, r.held = 0, false, false, false
-			r.tune.lost()
-			return
+	p.conn.close()
+	for _, e := range r.mail.take() {
+		q := e.from.pipe
+		switch {
+		case e.from != q.conn:
+		case e.kind == lost && errors.Is(e.err, errUnasked) && r.lost == nil && !r.recovering:
+			r.lost = &LostError{Addr: q.node.addr, Err: e.err}
+		case e.kind != lost || q != p:
+			r.handle(q, e)
 		}
 	}
+	r.rep.Bytes += p.conn.written
+	p.unanswered, p.redo, p.held = 0, false, false
+	r.tune.lost()
 }
 
 // mayResume tells whether the load may go on by itself, or why not.
-func (r *run) mayResume(cause error, p *plan) (may bool, why string) {
+func (r *run) mayResume(p *pipeline, cause error, plan *plan) (may bool, why string) {
 	switch {
 	case r.stopped != nil, r.cfg.OnDisconnect == Fail:
 		return false, ""
 	case errors.Is(cause, errUnasked):
 		return false, "it cannot be told which reply belongs to which command"
-	case r.inVainAgain():
+	case r.inVainAgain(p):
 		return false, fmt.Sprintf("nothing was answered on new connections for %v", r.cfg.RetryFor)
-	case p.gone:
+	case plan.gone:
 		return false, "a block longer than half the window is not kept"
-	case r.cfg.OnDisconnect == Resume && len(p.unsure) > 0:
-		first := p.unsure[0].parts[0]
+	case r.cfg.OnDisconnect == Resume && len(plan.unsure) > 0:
+		first := plan.unsure[0].parts[0]
 		return false, fmt.Sprintf("%d commands may have run and cannot run twice without harm, the first at %v",
-			len(p.unsure), first.b.Pos(first.i))
+			len(plan.unsure), first.b.Pos(first.i))
 	}
 	return true, ""
+}
+
+// vain is for how long connections of a pipeline were lost without an answer.
+type vain struct {
+	since time.Time
+	pause time.Duration
 }
 
 // inVainAgain reports whether new connections have been lost for too long
 // without a single answer, and pauses when the last one was: a command that
 // makes the server hang up would do so for ever.
-func (r *run) inVainAgain() bool {
-	if r.conn.reads.Load() > 0 {
-		r.lostAt = time.Time{}
+func (r *run) inVainAgain(p *pipeline) bool {
+	v := &p.vain
+	if p.conn.reads.Load() > 0 {
+		*v = vain{}
 		return false
 	}
-	if r.lostAt.IsZero() {
-		r.lostAt, r.pause = time.Now(), firstPause
+	if v.since.IsZero() {
+		*v = vain{time.Now(), firstPause}
 		return false
 	}
 	select {
-	case <-time.After(r.pause):
+	case <-time.After(v.pause):
 	case <-r.ctx.Done():
 	}
-	r.pause = min(2*r.pause, longPause)
-	return time.Since(r.lostAt) > r.cfg.RetryFor
+	v.pause = min(2*v.pause, longPause)
+	return time.Since(v.since) > r.cfg.RetryFor
 }
 
-// takeConn makes a connection the one of this load.
-func (r *run) takeConn(g *greeting) {
-	r.rep.Server = &g.info
-	r.conn = newConn(g.nc, r.db, &r.cfg)
-	r.handed = 0
-	r.stall.restart()
+// attach gives p a connection.
+func (r *run) attach(p *pipeline, g *greeting) {
+	p.node.server = &g.info
+	p.id = g.info.ID
+	p.conn = newConn(g.nc, p, r)
+	p.handed = 0
+	p.stall.restart()
 }
 
 func (r *run) note(text string) {

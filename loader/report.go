@@ -24,6 +24,7 @@ type Report struct {
 
 	NotRun   int64 // blocks whose EXEC was answered nil; no errors
 	Repeated int64 // error replies to commands sent again that had run before; no errors
+	Split    int64 // commands sent in several pieces, by slot
 	Twice    int64 // commands sent again that may have run and cannot run twice without harm
 
 	Sent       int64 // commands of the input written to their last byte

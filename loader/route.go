@@ -2,64 +2,97 @@ package loader
 
 import (
 	"fmt"
+	"strconv"
 
 	"respipe/parser"
 )
 
-// routeSpecial takes on a command that changes the connection or that belongs
-// to a block. There is room for it in the batch.
-func (r *run) routeSpecial(c *parser.Command) error {
-	r.batch.plain = false
+// takeSpecial takes on a command that changes the connection or that belongs
+// to a block. There is room for it in the batch of p.
+func (r *run) takeSpecial(p *pipeline, c *parser.Command) error {
+	p.batch.plain = false
 	spoiled, state := r.block.Take(c, r.src)
+	if r.block.Open {
+		r.blockPipe = p
+	}
 	if spoiled > 0 {
-		return r.replaceExec(c, spoiled)
+		return r.replaceExec(p, c, spoiled)
 	}
-	r.append(c)
+	p.append(c)
 	if state || c.Op.Class == parser.State && !r.block.Open {
-		return r.barrier(c)
+		return r.barrier(p, c)
 	}
-	return r.cutFull()
+	return r.cutFull(p)
 }
 
 // replaceExec sends DISCARD in place of the EXEC of a block of which a record
 // was refused.
-func (r *run) replaceExec(c *parser.Command, line int) error {
-	r.discard(c.N, c.Pos, parser.Exec)
-	r.failHere(fmt.Sprintf("EXEC not sent: line %d of its block was refused, so none of it ran", line))
-	return r.cutFull()
+func (r *run) replaceExec(p *pipeline, c *parser.Command, line int) error {
+	r.discard(p.batch, c.N, c.Pos, parser.Exec)
+	r.failHere(p.batch, fmt.Sprintf("EXEC not sent: line %d of its block was refused, so none of it ran", line))
+	return r.cutFull(p)
 }
 
 // breakBlock sends DISCARD for a block that is open at the end of its file.
 func (r *run) breakBlock() error {
-	b := r.block
-	r.block = OpenBlock{}
-	if err := r.room(b.Mark.N, b.Pos, 0, &b.Mark); err != nil {
+	if err := r.pin(nil); err != nil { // its MULTI may still be held back
 		return err
 	}
-	r.discard(b.Mark.N, b.Pos, parser.Discard)
-	r.failHere("MULTI without EXEC: its block was discarded at the end of the file")
-	return r.cutFull()
+	b := r.block
+	r.block = OpenBlock{}
+	r.router.unpin()
+	p, err := r.room(ofBlock, b.Mark.N, b.Pos, 0, &b.Mark)
+	if err != nil {
+		return err
+	}
+	r.discard(p.batch, b.Mark.N, b.Pos, parser.Discard)
+	r.failHere(p.batch, "MULTI without EXEC: its block was discarded at the end of the file")
+	return r.cutFull(p)
 }
 
-// discard puts a DISCARD of our own into the batch.
-func (r *run) discard(n int64, pos parser.Pos, class parser.Class) {
-	r.batch.resp = append(r.batch.resp, "*1\r\n$7\r\nDISCARD\r\n"...)
-	r.batch.add(n, pos, class, own)
+// discard puts a DISCARD of our own into a batch.
+func (r *run) discard(b *Batch, n int64, pos parser.Pos, class parser.Class) {
+	b.resp = append(b.resp, "*1\r\n$7\r\nDISCARD\r\n"...)
+	b.add(n, pos, class, own)
 }
 
 // barrier waits until all is answered: only the reply says in which state the
 // connection is.
-func (r *run) barrier(c *parser.Command) error {
-	if err := r.handOver(); err != nil {
+func (r *run) barrier(p *pipeline, c *parser.Command) error {
+	r.leader, r.stateBad = p, false
+	defer func() { r.leader = nil }()
+	if err := r.settleAll(); err != nil {
 		return err
-	}
-	for r.unanswered > 0 || r.redo || r.resending {
-		if err := r.step(); err != nil {
-			return err
-		}
 	}
 	if c.Op.Class == parser.State && !r.stateBad {
 		r.remember(c.Op, parser.AppendCommand(nil, c.Args))
+	}
+	return r.alignDB(p)
+}
+
+// alignDB selects on all other connections what a block has selected on p.
+func (r *run) alignDB(p *pipeline) error {
+	for _, q := range r.pipes {
+		if q == p {
+			continue
+		}
+		mark := r.markHere(nil)
+		b := r.free.get(r.cut, q.usual)
+		b.reset(mark, "")
+		b.resp = parser.AppendCommand(b.resp, [][]byte{[]byte("SELECT"), strconv.AppendInt(nil, int64(r.db), 10)})
+		b.add(mark.N, parser.Pos{Line: mark.Line}, parser.State, own)
+		b.plain = false
+		r.send(q, b)
+	}
+	return r.quiesce()
+}
+
+// quiesce waits until all that was handed over is answered for good.
+func (r *run) quiesce() error {
+	for r.underWay() || r.troubled() {
+		if err := r.step(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

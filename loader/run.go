@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math"
 	"time"
 
 	"respipe/parser"
@@ -29,46 +28,44 @@ type run struct {
 	cfg  Config
 	rep  *Report
 
-	conn    *conn
+	nodes  []*node
+	pipes  []*pipeline // of all nodes
+	mail   *mailbox
+	router router
+
+	learned map[string]*parser.Op // commands that the table does not have
+
 	stopped error // the context's cause, ErrTooManyErrors or the hook's error
-	lost    error // the connection's end
+	lost    error // a connection's end
 	broken  error // the input's
 
-	batch *Batch // being filled, or nil
-	limit int    // commands it may hold
-	cut   int    // bytes it may hold
-	usual int    // commands in the last batch that was full
-	free  freeList
+	cut  int // bytes that a batch may hold
+	free freeList
 
-	unanswered int   // commands that were handed over and are not answered
-	kept       int   // batches that were handed over and are not released
-	keptBytes  int64 // of these
-	handed     int64 // bytes handed over since the connection was made
-	held       bool  // what is answered ends inside a block, which is kept
+	block     OpenBlock
+	blockPipe *pipeline // that the block goes to
+	db        int       // selected on the connections
+	last      int64     // number of the last record that was read
+	early     int64     // refused by us, not in the report yet
+	inVain    int       // refused in a row, see hopeless
+	inHand    bool      // the source's last command was not taken on
 
-	block  OpenBlock
-	db     int   // selected on the connection
-	last   int64 // number of the last record that was read
-	early  int64 // refused by us, not in the report yet
-	inVain int   // refused in a row, see hopeless
-	inHand bool  // the source's last command was not taken on
+	found               bool  // rep.Position is known
+	firstLost, lastLost int64 // records of rep.FirstLost and LastLost
 
 	// Of what must be sent again, see plan.
-	down       error // the connection is lost, and may be made again
-	redo       bool  // something was refused for now
-	resending  bool  // that was sent again and is not answered
+	resending  bool // something was sent again and is not answered
 	recovering bool
-	sentOpen   bool      // what was handed over ends inside a block
 	since      time.Time // when something was first refused for now
-	lostAt     time.Time // when the first connection was lost without any answer
 	pause      time.Duration
 	alarm      <-chan time.Time
 	state      []stateCommand
-	stateBad   bool // the last command that changes the connection was refused
+	stateBad   bool      // the last command that changes the connection was refused
+	leader     *pipeline // whose connection has been changed before the others; nil for none
 
 	tune  tuner
 	pace  pace
-	stall stallClock
+	ticks *time.Ticker // of the stall clocks, nil for none
 	kinds Kinds
 }
 
@@ -81,7 +78,7 @@ type run struct {
 // *AfterError, alone.
 func Run(ctx context.Context, src Source, cfg Config) (*Report, error) {
 	began := time.Now()
-	r := &run{ctx: ctx, done: ctx.Done(), src: src, cfg: cfg, db: cfg.DB, rep: &Report{}}
+	r := &run{ctx: ctx, done: ctx.Done(), src: src, cfg: cfg, db: cfg.DB, rep: &Report{}, mail: newMailbox()}
 	r.cut = int(min(batchBytes, max(cfg.WindowBytes/4, 1)))
 	if cfg.ByteRate > 0 {
 		r.cut = min(r.cut, max(1, int(float64(cfg.ByteRate)*smooth.Seconds())))
@@ -97,13 +94,18 @@ func Run(ctx context.Context, src Source, cfg Config) (*Report, error) {
 		cfg.OnConnect(&g.info)
 	}
 	r.tune, r.pace = newTuner(cfg.Window), newPace(cfg.Rate, cfg.ByteRate)
-	r.stall = newStallClock(cfg.Timeout)
-	defer r.stall.stop()
-	r.takeConn(g)
+	r.ticks = newTicker(cfg.Timeout)
+	if r.ticks != nil {
+		defer r.ticks.Stop()
+	}
+	if err := r.open(g); err != nil {
+		r.leaveAll()
+		return r.rep, err
+	}
 	src.Await(r.await)
 	r.load()
 	r.drain()
-	r.leaveConn()
+	r.leaveAll()
 	r.account()
 	r.rep.Window, r.rep.DelayP50, r.rep.DelayP99 = r.tune.window, r.tune.quantile(50), r.tune.quantile(99)
 	return r.rep, errors.Join(r.stopped, r.lost, r.broken, r.conclude())
@@ -147,71 +149,85 @@ func (r *run) inputEnded(err error) {
 	r.flush()
 }
 
-// route takes the command on: it waits for room and appends it to the batch.
+// route takes the command on.
 func (r *run) route(c *parser.Command) error {
 	r.inHand = true
-	if c.N != r.last {
-		r.last = c.N
+	if err := r.begin(c.N, c.File); err != nil {
+		return err
+	}
+	if r.alone() {
+		return r.take(anywhere, c)
+	}
+	return r.spread(c)
+}
+
+// begin takes note of a record or a further command of it; a block ends with
+// its file.
+func (r *run) begin(n int64, file int) error {
+	if n != r.last {
+		r.last = n
 		r.rep.Records++
 	}
-	if r.block.Open && c.File != r.block.Mark.File {
-		if err := r.breakBlock(); err != nil {
-			return err
-		}
+	if r.block.Open && file != r.block.Mark.File {
+		return r.breakBlock()
 	}
+	return nil
+}
+
+// alone reports whether there is one pipeline for everything.
+func (r *run) alone() bool { return len(r.pipes) == 1 && r.router.owners == nil }
+
+// take waits for room in a batch of the slot's pipeline and appends the
+// command.
+func (r *run) take(slot int, c *parser.Command) error {
 	size := len(c.Raw)
 	if c.Raw == nil {
 		size = parser.CommandSize(c.Args)
 	}
-	if err := r.room(c.N, c.Pos, size, nil); err != nil {
+	p, err := r.room(slot, c.N, c.Pos, size, nil)
+	if err != nil {
 		return err
 	}
 	r.inHand = false
 	if c.Op.Class >= parser.State {
-		return r.routeSpecial(c)
+		return r.takeSpecial(p, c)
 	}
-	r.append(c)
-	return r.cutFull()
+	p.append(c)
+	return r.cutFull(p)
 }
 
-// append puts the command into the batch.
-func (r *run) append(c *parser.Command) {
-	if c.Raw != nil {
-		r.batch.resp = append(r.batch.resp, c.Raw...)
-	} else {
-		r.batch.resp = parser.AppendCommand(r.batch.resp, c.Args)
-	}
-	r.batch.add(c.N, c.Pos, c.Op.Class, 0)
-}
-
-// refuse notes a record that the source refused. It stands in the batch
-// between its neighbours, so that errors come in the order of the input.
+// refuse notes a record that the source refused. It stands in a batch between
+// its neighbours, so that errors come in the order of the input.
 func (r *run) refuse(bad *parser.Error) error {
 	r.inHand = true
 	mark := r.src.Mark()
-	if mark.N != r.last {
-		r.last = mark.N
-		r.rep.Records++
+	if err := r.begin(mark.N, mark.File); err != nil {
+		return err
 	}
-	if r.block.Open && mark.File != r.block.Mark.File {
-		if err := r.breakBlock(); err != nil {
-			return err
-		}
+	return r.refuseAt(mark.N, bad.Pos, bad.Err.Error())
+}
+
+// refuseAt notes that the record at hand is refused.
+func (r *run) refuseAt(n int64, pos parser.Pos, text string) error {
+	r.block.Spoil(pos.Line)
+	slot := anywhere
+	if r.block.Open && r.blockPipe != nil {
+		slot = ofBlock
 	}
-	r.block.Spoil(bad.Pos.Line)
-	if err := r.room(mark.N, bad.Pos, 0, nil); err != nil {
+	p, err := r.room(slot, n, pos, 0, nil)
+	if err != nil {
 		return err
 	}
 	r.inHand = false
-	r.batch.add(mark.N, bad.Pos, parser.Refused, refused)
-	r.failHere(bad.Err.Error())
-	return r.cutFull()
+	p.batch.add(n, pos, parser.Refused, refused)
+	r.failHere(p.batch, text)
+	return r.cutFull(p)
 }
 
-// failHere says of the command that was added last that we refuse it.
-func (r *run) failHere(text string) {
-	r.batch.plain = false
-	r.batch.fail(r.batch.Len()-1, []byte(text), true)
+// failHere says of the command that was added to b last that we refuse it.
+func (r *run) failHere(b *Batch, text string) {
+	b.plain = false
+	b.fail(b.Len()-1, []byte(text), true)
 	r.early++
 	r.checkErrors()
 }
@@ -223,146 +239,13 @@ func (r *run) checkErrors() {
 	}
 }
 
-// room makes sure that there is a batch with room for a command of size bytes
-// at pos, and waits for the window. A new batch begins at first, or at the
-// record that the source is at if that is nil.
-func (r *run) room(n int64, pos parser.Pos, size int, first *parser.Mark) error {
-	if b := r.batch; b != nil {
-		if len(b.resp)+size <= r.cut && b.fits(n, pos) {
-			return nil
-		}
-		r.usual = len(b.places)
-		if err := r.handOver(); err != nil {
-			return err
-		}
-	}
-	for !r.windowOpen(size) {
-		r.tune.blocked = true
-		if err := r.step(); err != nil {
-			return err
-		}
-	}
-	mark := r.markHere(first)
-	r.batch = r.free.get(r.cut, r.usual)
-	r.batch.reset(mark, pos.File)
-	r.limit = r.batchLimit()
-	return nil
-}
-
-func (r *run) markHere(first *parser.Mark) parser.Mark {
-	if first != nil {
-		return *first
-	}
-	mark := r.src.Mark()
-	mark.DB = r.db
-	return mark
-}
-
-// windowOpen reports whether another batch, of one command of size bytes or of
-// the usual length, may be handed over.
-func (r *run) windowOpen(size int) bool {
-	if r.unanswered == 0 {
-		return true
-	}
-	return (r.tune.window == WindowMax || r.unanswered+min(r.quarter(), max(r.usual, 1)) <= r.tune.window) &&
-		r.kept < maxBatches &&
-		r.keptBytes+int64(max(size, r.cut)) <= r.cfg.WindowBytes
-}
-
-// batchLimit is how many commands the next batch may hold: a quarter of the
-// window, so that some are under way while others are filled.
-func (r *run) batchLimit() int {
-	if r.tune.window == WindowMax {
-		return r.pace.most(math.MaxInt)
-	}
-	return r.pace.most(min(r.quarter(), max(1, r.tune.window-r.unanswered)))
-}
-
-func (r *run) quarter() int { return max(1, r.tune.window/4) }
-
-// cutFull hands the batch over when it is full.
-func (r *run) cutFull() error {
-	if b := r.batch; len(b.places) >= r.limit || len(b.resp) >= r.cut {
-		r.usual = len(b.places)
-		return r.handOver()
-	}
-	return r.ending()
-}
-
-// handOver gives the batch to the connection, when the rates allow it, the
-// connection is still there, and nothing must be sent before it.
-func (r *run) handOver() error {
-	b := r.batch
-	if b.due == 0 {
-		return r.settleAlone()
-	}
-	for _, first := range []func() error{r.keepPace, r.poll, r.catchUp} {
-		if err := first(); err != nil {
-			return err
-		}
-	}
-	r.batch = nil
-	r.sentOpen = r.block.Open
-	r.send(b)
-	return r.ending()
-}
-
 // keepPace waits until the rates allow the batch.
-func (r *run) keepPace() error {
+func (r *run) keepPace(b *Batch) error {
 	if r.pace == (pace{}) {
 		return nil
 	}
-	if wait := r.pace.reserve(time.Now(), r.batch.due, len(r.batch.resp)); wait > 0 {
+	if wait := r.pace.reserve(time.Now(), b.due, len(b.resp)); wait > 0 {
 		return r.sleep(wait)
 	}
 	return nil
 }
-
-// send gives a batch to the connection.
-func (r *run) send(b *Batch) {
-	b.start = r.handed
-	r.tune.sent(b, time.Now())
-	r.handed += int64(len(b.resp))
-	if r.unanswered == 0 {
-		r.stall.restart()
-	}
-	r.unanswered += b.due
-	r.kept++
-	r.keptBytes += b.cost()
-	r.conn.hand(b)
-}
-
-// settleAlone settles a batch of refused records, in its turn.
-func (r *run) settleAlone() error {
-	for !r.idle() {
-		if err := r.step(); err != nil {
-			return err
-		}
-	}
-	r.settleRefused()
-	return r.ending()
-}
-
-func (r *run) settleRefused() {
-	b := r.batch
-	r.batch = nil
-	r.settle(b)
-	r.free.put(b)
-}
-
-// flush hands over what is in the batch; refused records alone are settled if
-// nothing is under way, else when that is answered.
-func (r *run) flush() error {
-	switch {
-	case r.batch == nil || r.batch.Len() == 0:
-	case r.batch.due > 0:
-		return r.handOver()
-	case r.idle():
-		r.settleRefused()
-	}
-	return r.ending()
-}
-
-// idle reports whether nothing is under way: all is answered and settled, but
-// for a block that waits for its end.
-func (r *run) idle() bool { return r.unanswered == 0 && (r.kept == 0 || r.held) }

@@ -35,15 +35,15 @@ func (r *run) step() error {
 	return r.proceed()
 }
 
-// wait waits for a chunk of ready or for one event, which it handles.
+// wait waits for a chunk of ready or for events, which it handles.
 func (r *run) wait(ready <-chan []byte) (chunk []byte, ok, came bool) {
 	select {
 	case chunk, ok = <-ready:
 		return chunk, ok, true
-	case e := <-r.conn.events:
-		r.handle(e)
-	case <-r.stall.ticks():
-		r.checkStall()
+	case <-r.mail.bell:
+		r.handleAll()
+	case <-r.tick():
+		r.checkStalls()
 	case <-r.alarm:
 		r.alarm = nil
 	case <-r.done:
@@ -56,10 +56,10 @@ func (r *run) wait(ready <-chan []byte) (chunk []byte, ok, came bool) {
 func (r *run) poll() error {
 	for {
 		select {
-		case e := <-r.conn.events:
-			r.handle(e)
-		case <-r.stall.ticks():
-			r.checkStall()
+		case <-r.mail.bell:
+			r.handleAll()
+		case <-r.tick():
+			r.checkStalls()
 		case <-r.done:
 			r.interrupt()
 		default:
@@ -83,39 +83,51 @@ func (r *run) interrupt() {
 	}
 }
 
-// handle does what an event asks for.
-func (r *run) handle(e event) {
+// handleAll handles the events that are there.
+func (r *run) handleAll() {
+	for _, e := range r.mail.take() {
+		if e.from == e.from.pipe.conn { // else that connection was left
+			r.handle(e.from.pipe, e)
+		}
+	}
+}
+
+// handle does what an event of p asks for.
+func (r *run) handle(p *pipeline, e event) {
 	switch e.kind {
 	case answered:
-		r.unanswered -= e.b.due
+		p.unanswered -= e.b.due
 		r.tune.answered(e.b, e.at)
 		r.rep.Replies += int64(e.b.due - e.b.owned)
-		r.db, r.held, r.stateBad = e.db, e.held, e.bad
-		r.redo = r.redo || e.redo
+		if r.leader == nil || r.leader == p {
+			r.db = e.db
+		}
+		p.held, p.redo = e.held, p.redo || e.redo
+		r.stateBad = r.stateBad || e.bad
 	case released:
 		for b := e.b; b != nil; {
 			next := b.next
 			r.settle(b)
 			if b.resp != nil {
-				r.forget(b)
+				r.forget(p, b)
 			}
 			b = next
 		}
 	case letGo:
-		r.forget(e.b)
+		r.forget(p, e.b)
 	case lost:
 		if r.lost == nil {
-			r.down = e.err
+			p.down = e.err
 		}
 	case probed:
-		r.probed(e.err)
+		r.probed(p, e.err)
 	}
 }
 
 // forget gives back the room of a batch.
-func (r *run) forget(b *Batch) {
-	r.kept--
-	r.keptBytes -= b.cost()
+func (r *run) forget(p *pipeline, b *Batch) {
+	p.kept--
+	p.keptBytes -= b.cost()
 	r.free.put(b)
 }
 
@@ -133,5 +145,32 @@ func (r *run) drained() bool {
 	if r.lost != nil {
 		return true
 	}
-	return r.idle() && (r.stopped != nil || !r.redo && !r.resending)
+	for _, p := range r.pipes {
+		if !p.idle() {
+			return false
+		}
+	}
+	return r.stopped != nil || !r.troubled()
+}
+
+// underWay reports whether replies are to come.
+func (r *run) underWay() bool {
+	for _, p := range r.pipes {
+		if p.unanswered > 0 && p.down == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// troubled reports whether something must be sent again, or was and is not
+// answered, before anything new is sent. The rest of a block that is open is
+// sent before.
+func (r *run) troubled() bool {
+	for _, p := range r.pipes {
+		if p.down != nil || p.redo && !p.sentOpen {
+			return true
+		}
+	}
+	return r.resending
 }

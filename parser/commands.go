@@ -148,6 +148,10 @@ func (op *Op) set(word string) error {
 		op.Unsafe = true
 	case "script":
 		op.script = true
+	case "splits":
+		op.Splits = true
+	case "everywhere":
+		op.Everywhere = true
 	case "unless":
 		op.unless = strings.Split(value, ",")
 	case "timeout":

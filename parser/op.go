@@ -24,6 +24,9 @@ type Op struct {
 	Unsafe bool      // not plain data: it administers, destroys or runs code
 	Keys   []KeySpec // where its keys stand; nil for a keyless command
 
+	Splits     bool // in a cluster it may be sent in pieces, by the slots of its keys
+	Everywhere bool // in a cluster it goes to every master
+
 	subs    map[string]*Op // by upper-case name; nil if it has none
 	unless  []string       // options, upper case, with which it is not repeatable
 	timeout timeout
@@ -32,6 +35,25 @@ type Op struct {
 
 // Unknown is the Op of every command that the table does not have.
 var Unknown = &Op{Class: Write}
+
+// Learned returns an Op for a command that the table does not have, from what
+// a server's COMMAND says of it: the indexes of its first and last key, which
+// may count from the end, and the step from key to key.
+func Learned(name string, first, last, step int) *Op {
+	op := &Op{Name: name, Class: Write}
+	switch {
+	case first <= 0 || step <= 0:
+	case last < 0:
+		op.Keys = []KeySpec{{First: first, Last: last, Step: step}}
+	default:
+		for i := first; i <= min(last, first+maxLearned*step); i += step {
+			op.Keys = append(op.Keys, KeySpec{First: i, Step: 1})
+		}
+	}
+	return op
+}
+
+const maxLearned = 64 // keys of a learned command that count from the front
 
 // Known reports whether the table has the command.
 func (op *Op) Known() bool { return op.Name != "" }

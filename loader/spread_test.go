@@ -1,0 +1,86 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"testing"
+
+	"respipe/internal/redistest"
+)
+
+// sundry writes n lines of commands of all kinds on few keys: of one key and of
+// several, without one, blocks with keys of anywhere, such that begin without a
+// key, and some that change the connection.
+func sundry(rng *rand.Rand, n int) string {
+	key := func() string { return fmt.Sprint("k", rng.IntN(20)) }
+	single := func(i int) string {
+		switch rng.IntN(4) {
+		case 0:
+			return fmt.Sprint("SET s", key(), " ", i)
+		case 1:
+			return fmt.Sprint("APPEND s", key(), " x", i)
+		case 2:
+			return fmt.Sprint("RPUSH l", key(), " ", i)
+		}
+		return fmt.Sprint("DEL s", key())
+	}
+	var text []string
+	for i := range n {
+		switch rng.IntN(16) {
+		case 0:
+			text = append(text, fmt.Sprint("MSET s", key(), " ", i, " s", key(), " ", i, " s", key(), " ", i))
+		case 1:
+			text = append(text, fmt.Sprint("DEL s", key(), " l", key()))
+		case 2:
+			text = append(text, fmt.Sprint("LMOVE l", key(), " l", key(), " LEFT RIGHT"))
+		case 3:
+			text = append(text, "MULTI", single(i), single(i+1), "EXEC")
+		case 4:
+			text = append(text, "MULTI", "PING", "EXEC", "MULTI", "PING", single(i), "DISCARD")
+		case 5:
+			k := key()
+			text = append(text, "WATCH s"+k, "MULTI", "APPEND s"+k+" w", single(i), "EXEC")
+		case 6:
+			text = append(text, []string{"PING", "SELECT " + fmt.Sprint(rng.IntN(2)), "CLIENT SETNAME x", "DBSIZE"}[rng.IntN(4)])
+		case 7:
+			text = append(text, "MULTI", "SELECT "+fmt.Sprint(rng.IntN(2)), single(i), "EXEC")
+		case 8:
+			if rng.IntN(10) == 0 {
+				text = append(text, "FLUSHDB")
+			}
+		default:
+			text = append(text, single(i))
+		}
+	}
+	return strings.Join(text, "\n")
+}
+
+// Several connections leave the same as one.
+func TestConnectionsKeepTheOrder(t *testing.T) {
+	server := redistest.Start(t, "--enable-debug-command", "yes")
+	load := func(text string, connections, window int) (string, *Report) {
+		server.CLI("FLUSHALL")
+		cfg := config(func(ctx context.Context) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", server.Addr)
+		})
+		cfg.Connections, cfg.Window = connections, window
+		rep, err := Run(context.Background(), script(text), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return server.CLI("DEBUG", "DIGEST"), rep
+	}
+	for seed := range uint64(20) {
+		text := sundry(rand.New(rand.NewPCG(seed, 1)), 500)
+		want, one := load(text, 1, 100)
+		for _, connections := range []int{2, 5} {
+			got, rep := load(text, connections, []int{1, 10, 1000}[seed%3])
+			if got != want || rep.Errors != one.Errors || rep.Replies != one.Replies || rep.Acknowledged != one.Acknowledged {
+				t.Fatalf("seed %d: %d connections: digest %s, %+v; one: %s, %+v", seed, connections, got, rep, want, one)
+			}
+		}
+	}
+}
