@@ -74,9 +74,6 @@ func (c *console) connected(s *loader.Server) {
 	if s.Role == "replica" {
 		c.warn("the server is a replica")
 	}
-	if s.Mode == "cluster" {
-		c.warn("the server is a node of a cluster: it refuses the keys of other nodes (MOVED)")
-	}
 	c.condition(s.Health)
 }
 

@@ -26,7 +26,7 @@ func rehearse(ctx context.Context, source loader.Source, s *settings, c *console
 	r := &rehearsal{Source: source, ctx: ctx, limit: max(rehearsed, s.input.Limit), oracle: oracle, known: map[*parser.Op]bool{}, notSimulated: map[string]int64{}}
 	cfg := s.config(c)
 	cfg.Dial = func(context.Context, string) (net.Conn, error) { return redis.Dial() }
-	cfg.Connections = 1
+	cfg.Connections, cfg.Cluster, cfg.Master = 1, false, nil
 	cfg.User, cfg.Pass, cfg.OnConnect, cfg.After = "", "", nil, nil
 	cfg.Timeout = 0 // nothing is answered while the rest of the input is checked
 	report, err := loader.Run(ctx, r, cfg)

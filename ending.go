@@ -34,7 +34,7 @@ func (e *ending) status() int {
 	if _, ok := errors.AsType[*outputError](e.err); ok {
 		return exitLost
 	}
-	if _, ok := errors.AsType[*loader.LostError](e.err); ok {
+	if _, ok := errors.AsType[*loader.LostError](e.err); ok || len(e.report.AtRisk) > 0 {
 		return exitLost
 	}
 	if _, ok := errors.AsType[*loader.ConnectError](e.err); ok {
@@ -109,7 +109,9 @@ func (c *console) end(e *ending) {
 	case e.settings.dryRun:
 	case e.connected():
 		c.fate(e)
+		c.atRisk(e)
 		c.rates(e.report)
+		c.nodes(e.report)
 		c.meanwhile(e.report)
 	case e.given.command == "convert" && e.err != nil:
 		c.goOn(e)
@@ -179,6 +181,29 @@ func (c *console) fate(e *ending) {
 	c.goOn(e)
 }
 
+// atRisk prints what masters had acknowledged whose place was taken by others.
+func (c *console) atRisk(e *ending) {
+	for _, risk := range e.report.AtRisk {
+		c.printf("%s was lost in the middle of the load and another process took its place: of %d commands that it had acknowledged, from %s to %s, the last ones may be gone\n",
+			risk.Addr, risk.Commands, place(risk.First), place(risk.Last))
+	}
+	if len(e.report.AtRisk) > 0 {
+		c.printf("if that matters, load again from the start:\n    %s\n", e.fromStart())
+	}
+}
+
+// nodes prints a row for each of several servers.
+func (c *console) nodes(r *loader.Report) {
+	if c.quiet || len(r.Nodes) < 2 {
+		return
+	}
+	seconds := max(r.Duration, time.Microsecond).Seconds()
+	for _, n := range r.Nodes {
+		c.printf("  %s: %d replies, %d errors, %.0f commands/s, reply delay p50 %v, p99 %v\n",
+			n.Server.Addr, n.Replies, n.Errors, float64(n.Replies)/seconds, n.DelayP50, n.DelayP99)
+	}
+}
+
 // goOn prints the command line that goes on.
 func (c *console) goOn(e *ending) {
 	r, from := e.report, ""
@@ -210,6 +235,9 @@ func (c *console) rates(r *loader.Report) {
 func again(r *loader.Report) (text string) {
 	if r.Reconnects > 0 {
 		text = fmt.Sprintf(", connected again %d times", r.Reconnects)
+	}
+	if r.Split > 0 {
+		text += fmt.Sprintf(", %d commands sent in pieces by slot", r.Split)
 	}
 	if r.Repeated > 0 {
 		text += fmt.Sprintf(", %d errors of repeated commands not counted", r.Repeated)

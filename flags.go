@@ -19,7 +19,7 @@ func optionsOf(command string) []cli.Flag {
 
 func connectionOptions() []cli.Flag {
 	return section("Connection",
-		text("host h", "server `HOST` (127.0.0.1)"),
+		repeated("host h", "server `HOST` (127.0.0.1); repeatable: any one of these will do"),
 		text("port p", "server `PORT` (6379)"),
 		text("socket s", "`PATH` of a unix socket instead"),
 		text("url u", "`URL` redis://user:password@host:port/db, rediss:// for TLS, unix://path; REDIS_URL, too, but not with --pipe"),
@@ -36,6 +36,10 @@ func connectionOptions() []cli.Flag {
 		text("tls-key", "`FILE` with its private key"),
 		text("sni", "`NAME` that the server's certificate must have (the host)"),
 		toggle("insecure", "take any certificate"),
+		toggle("cluster c", "insist on a cluster; one is recognised without"),
+		repeated("node-address", "`A=B` the node of a cluster that announces address A is reached at B; repeatable"),
+		repeated("sentinel", "`HOST:PORT` of a sentinel to ask for the master; repeatable"),
+		text("sentinel-master", "`NAME` of the master (mymaster)"),
 		toggle("pipe", "accepted for the sake of redis-cli, as are -2 -3 -4 -6 -e --raw --no-raw --no-auth-warning"),
 	)
 }

@@ -22,24 +22,31 @@ func (c *console) condition(h *loader.Health) {
 	}
 }
 
-// meanwhile warns of what the server did while the load ran. That keys were
-// evicted is said to the quiet, too: what was acknowledged may be gone.
+// meanwhile warns of what the servers did while the load ran.
 func (c *console) meanwhile(r *loader.Report) {
-	if n := loader.Evicted(r.Before, r.After); n > 0 {
-		limit := bytesText(float64(r.After.MaxMemory))
-		c.printf("WARNING: the server evicted %d keys while this load ran, and what was loaded may be among them: it may use %s, and its policy is %s\n",
-			n, limit, r.After.Policy)
+	for _, n := range r.Nodes {
+		c.changed(n.Server, n.After)
 	}
-	if r.After == nil || r.Before == nil {
+}
+
+// changed warns of what one server did. That keys were evicted is said to the
+// quiet, too: what was acknowledged may be gone.
+func (c *console) changed(s *loader.Server, after *loader.Health) {
+	before := s.Health
+	if n := loader.Evicted(before, after); n > 0 {
+		c.printf("WARNING: the server %s evicted %d keys while this load ran, and what was loaded may be among them: it may use %s, and its policy is %s\n",
+			s.Addr, n, bytesText(float64(after.MaxMemory)), after.Policy)
+	}
+	if after == nil || before == nil {
 		return
 	}
-	if r.After.SaveFailed && !r.Before.SaveFailed {
-		c.warn("a background save of the server failed meanwhile")
+	if after.SaveFailed && !before.SaveFailed {
+		c.warn("a background save of the server %s failed meanwhile", s.Addr)
 	}
-	if r.After.AOFFailed && !r.Before.AOFFailed {
-		c.warn("the server could not write its append-only file meanwhile")
+	if after.AOFFailed && !before.AOFFailed {
+		c.warn("the server %s could not write its append-only file meanwhile", s.Addr)
 	}
-	if r.After.Role != r.Before.Role {
-		c.warn("the server was a %s and is a %s now", r.Before.Role, r.After.Role)
+	if after.Role != before.Role {
+		c.warn("the server %s was a %s and is a %s now", s.Addr, before.Role, after.Role)
 	}
 }

@@ -29,7 +29,10 @@ type settings struct {
 // config joins the settings with what watches the load.
 func (s *settings) config(c *console) loader.Config {
 	cfg := s.load
-	cfg.Dial, cfg.Addrs = s.server.dial, []string{s.server.addr}
+	cfg.Dial, cfg.Addrs = s.server.dial, s.server.addrs
+	if s.server.sentinels != nil {
+		cfg.Master = s.server.sentinels.address
+	}
 	cfg.User, cfg.Pass, cfg.DB = s.server.user, s.server.pass, s.server.db
 	cfg.CountKeys = c.introduces()
 	cfg.OnConnect, cfg.OnNote, cfg.OnSettled = c.connected, c.say, c.settled
@@ -52,7 +55,7 @@ func readSettings(c *cli.Context, given *commandLine) (*settings, error) {
 		},
 		load: loader.Config{
 			ConnectTimeout: o.duration("connect-timeout", 5*time.Second), Timeout: o.duration("timeout", 30*time.Second),
-			Connections: o.connections(), Window: o.window(), WindowBytes: o.size("window-bytes", 8<<20), Rate: o.rate(), ByteRate: o.size("byte-rate", 0),
+			Cluster: c.Bool("cluster"), Connections: o.connections(), Window: o.window(), WindowBytes: o.size("window-bytes", 8<<20), Rate: o.rate(), ByteRate: o.size("byte-rate", 0),
 			OnDisconnect: o.onDisconnect(), RetryFor: o.duration("retry-for", 30*time.Second), WaitReady: o.duration("wait-ready", 0),
 			After: o.after(), Expect: o.count("expect", 0),
 		},

@@ -66,6 +66,8 @@ type summaryNode struct {
 	Server  string `json:"server"`
 	Version string `json:"version"`
 	Role    string `json:"role"`
+	Replies int64  `json:"replies"`
+	Errors  int64  `json:"errors"`
 }
 
 // json returns the ending as one line of JSON. Texts are as printable as on
@@ -82,8 +84,9 @@ func (e *ending) json() string {
 	for _, k := range r.Kinds {
 		s.Kinds = append(s.Kinds, summaryKind{describe.failure([]byte(k.Text), nil), k.Count, place(k.First)})
 	}
-	if n := r.Server; n != nil {
-		s.Nodes = append(s.Nodes, summaryNode{n.Addr, printable(n.Name), printable(n.Version), printable(n.Role)})
+	for _, n := range r.Nodes {
+		v := n.Server
+		s.Nodes = append(s.Nodes, summaryNode{v.Addr, printable(v.Name), printable(v.Version), printable(v.Role), n.Replies, n.Errors})
 	}
 	line, err := json.Marshal(s)
 	if err != nil { // a NaN would be one, and there is none

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -30,8 +29,7 @@ func (o *optionReader) tlsConfig(e endpoint) *tls.Config {
 	if e.network == "unix" {
 		o.mistake("tls", "a unix socket has no TLS", "")
 	}
-	host, _, _ := net.SplitHostPort(e.addr)
-	cfg := &tls.Config{ServerName: cmp.Or(o.String("sni"), host), InsecureSkipVerify: o.Bool("insecure"), MinVersion: tls.VersionTLS12}
+	cfg := &tls.Config{ServerName: o.String("sni"), InsecureSkipVerify: o.Bool("insecure"), MinVersion: tls.VersionTLS12}
 	if e.tls != nil && e.tls.InsecureSkipVerify { // rediss://...?skip_verify=true
 		cfg.InsecureSkipVerify = true
 	}
@@ -96,13 +94,14 @@ func (o *optionReader) certificates() []tls.Certificate {
 	return []tls.Certificate{pair}
 }
 
-// dialTLS connects to addr and shakes hands.
-func (e endpoint) dialTLS(ctx context.Context, addr string) (net.Conn, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, e.network, addr)
-	if err != nil {
-		return nil, err
+// shakeHands makes conn a TLS connection to the host of addr.
+func (e endpoint) shakeHands(ctx context.Context, conn net.Conn, addr string) (net.Conn, error) {
+	cfg := e.tls
+	if cfg.ServerName == "" {
+		cfg = cfg.Clone()
+		cfg.ServerName, _, _ = net.SplitHostPort(addr)
 	}
-	secure := tls.Client(conn, e.tls)
+	secure := tls.Client(conn, cfg)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("TLS handshake with %s: %w", addr, err)

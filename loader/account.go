@@ -22,9 +22,23 @@ func (r *run) settle(b *Batch) {
 	}
 	b.settled = true
 	r.rep.Acknowledged += counted
+	if b.node != nil {
+		b.node.acked.add(b, counted)
+		b.node.report.Errors += repliedErrors(b)
+	}
 	r.rep.Sent += int64(b.due - b.owned - b.away)
 	r.rep.Repeated += int64(b.repeats)
 	r.tally(b)
+}
+
+// repliedErrors counts the error replies in b.
+func repliedErrors(b *Batch) (n int64) {
+	for _, f := range b.failures {
+		if !f.Ours && !f.Warning {
+			n++
+		}
+	}
+	return n
 }
 
 // tally counts the failures of b, and shows them to the hook with the batch.

@@ -20,10 +20,7 @@ func connect(ctx context.Context, cfg Config, addr string) (*greeting, error) {
 		within, cancel = context.WithTimeout(ctx, cfg.ConnectTimeout)
 		defer cancel()
 	}
-	g, err := greet(within, cfg, addr, (*greeting).hello)
-	if errors.Is(err, errNoHello) {
-		g, err = greet(within, cfg, addr, (*greeting).auth)
-	}
+	g, err := login(within, cfg, addr)
 	if err == nil {
 		return g, nil
 	}
@@ -37,6 +34,25 @@ func connect(ctx context.Context, cfg Config, addr string) (*greeting, error) {
 		err = fmt.Errorf("no answer within %v: %w", cfg.ConnectTimeout, err)
 	}
 	return nil, &ConnectError{Err: err, Temporary: true}
+}
+
+// login dials addr, or the master that the sentinels name, and greets.
+func login(ctx context.Context, cfg Config, addr string) (*greeting, error) {
+	if cfg.Master != nil {
+		var err error
+		if addr, err = cfg.Master(ctx); err != nil {
+			return nil, err
+		}
+	}
+	g, err := greet(ctx, cfg, addr, (*greeting).hello)
+	if errors.Is(err, errNoHello) {
+		g, err = greet(ctx, cfg, addr, (*greeting).auth)
+	}
+	if err == nil && cfg.Master != nil && g.info.Role == "replica" {
+		g.nc.Close()
+		return nil, &ConnectError{Err: fmt.Errorf("the sentinels name %s, which is a replica", addr), Temporary: true}
+	}
+	return g, err
 }
 
 // connectFirst makes the connection that a load begins with, to the first
@@ -92,11 +108,30 @@ func (r *run) connectWithin(limit time.Duration, try func() (*greeting, error), 
 
 // connectAgain makes a connection in place of the lost one of p.
 func (r *run) connectAgain(p *pipeline) (*greeting, error) {
-	g, err := r.connectWithin(max(r.cfg.RetryFor, time.Millisecond), func() (*greeting, error) { return r.replace(p) }, func(error) {})
+	g, err := r.connectWithin(max(r.cfg.RetryFor, time.Millisecond), func() (*greeting, error) { return r.rejoin(p) }, func(error) {})
 	if err != nil && r.ctx.Err() != nil {
 		r.interrupt()
 	}
 	return g, err
+}
+
+// rejoin tries once to make a connection in place of the lost one of p. In a
+// cluster another node may have succeeded that of p: then there is none, and
+// the topology is the new one.
+func (r *run) rejoin(p *pipeline) (*greeting, error) {
+	g, err := r.replace(p)
+	if r.router.owners == nil || err == nil && g.info.Role != "replica" {
+		return g, err
+	}
+	if err == nil {
+		g.nc.Close()
+		err = &ConnectError{Err: errors.New(p.node.addr + " is a replica now"), Temporary: true}
+	}
+	t, unknown := r.anyTopology(p.node)
+	if unknown != nil || t.has(p.node.addr) {
+		return nil, err
+	}
+	return nil, r.adopt(t)
 }
 
 // replace tries once to make a connection to the same server process, unless
@@ -132,6 +167,10 @@ func (r *run) sameProcess(g *greeting, old *Server) error {
 		err = errors.New("the server that answers now is another process: what was acknowledged may be gone")
 	default:
 		return nil
+	}
+	if r.replicated() && g.info.RunID != "" && old.RunID != "" {
+		r.rep.Restarted = false
+		return nil // what that means is in the report
 	}
 	if r.cfg.OnDisconnect == Resume {
 		return &ConnectError{Err: err}

@@ -71,38 +71,74 @@ type AfterError struct{ Err error }
 func (e *AfterError) Error() string { return "the command after the load failed: " + e.Err.Error() }
 func (e *AfterError) Unwrap() error { return e.Err }
 
-// conclude has the last word with the server, on a connection of its own: the
-// command that tells others that all went in, and how the server is now.
+// conclude has the last word with the servers, on connections of their own: the
+// command that tells others that all went in, and how each of them is now.
 func (r *run) conclude() error {
-	after := r.allWentIn() && len(r.cfg.After) > 0
-	if r.lost != nil || !after && r.rep.Before == nil {
+	if r.lost != nil {
 		return nil
 	}
+	after := r.allWentIn() && len(r.cfg.After) > 0
+	target := r.afterNode()
+	var failed error
+	for _, n := range r.nodes {
+		if n != target || !after {
+			r.inquire(n)
+			continue
+		}
+		if err := r.sendAfter(n); err != nil {
+			failed = &AfterError{err}
+		}
+	}
+	return failed
+}
+
+// afterNode returns the node that Config.After belongs to.
+func (r *run) afterNode() *node {
+	if len(r.cfg.After) > 0 && r.router.owners != nil {
+		var ops parser.Ops
+		if keys := ops.Find(r.cfg.After).AppendKeys(nil, r.cfg.After); len(keys) > 0 {
+			return r.pipeOf(parser.Slot(keys[0])).node
+		}
+	}
+	return r.nodes[0]
+}
+
+// inquire asks a node how it is, if it told that at the beginning.
+func (r *run) inquire(n *node) {
+	if n.report.Server.Health == nil {
+		return
+	}
+	if g, err := r.lastWord(n); err == nil {
+		g.nc.Close()
+	}
+}
+
+// lastWord connects to a node at the end.
+func (r *run) lastWord(n *node) (*greeting, error) {
 	cfg := r.cfg
 	cfg.CountKeys = false
-	g, err := connect(context.WithoutCancel(r.ctx), cfg, r.nodes[0].addr)
+	g, err := connect(context.WithoutCancel(r.ctx), cfg, n.addr)
+	if err == nil {
+		n.report.After = g.info.Health
+	}
+	return g, err
+}
+
+// sendAfter sends Config.After.
+func (r *run) sendAfter(n *node) error {
+	g, err := r.lastWord(n)
 	if err != nil {
-		if after {
-			return &AfterError{err}
-		}
-		return nil
+		return err
 	}
 	defer g.nc.Close()
-	r.rep.After = g.info.Health
-	if !after {
-		return nil
-	}
 	if r.cfg.Timeout > 0 {
 		g.nc.SetDeadline(time.Now().Add(r.cfg.Timeout))
 	}
 	v, err := g.exchange(parser.AppendCommand(nil, r.cfg.After))
-	if err == nil {
-		err = v.Err()
-	}
 	if err != nil {
-		return &AfterError{err}
+		return err
 	}
-	return nil
+	return v.Err()
 }
 
 // allWentIn reports whether every record of the input took effect.

@@ -29,7 +29,13 @@ type Config struct {
 	// Dial makes a fresh connection to an address, TLS handshake done.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
 	// Addrs are where the load begins: the first one that answers is taken.
-	Addrs          []string
+	Addrs []string
+	// Cluster insists on a cluster; one is recognised without.
+	Cluster bool
+	// Master, if set, tells the address of the master instead of Addrs, each
+	// time that a connection is made: sentinels know it.
+	Master func(context.Context) (addr string, err error)
+
 	User, Pass     string        // for AUTH; none if Pass is empty
 	DB             int           // database to select
 	ConnectTimeout time.Duration // for Dial and greeting together; 0 is no limit
@@ -55,7 +61,8 @@ type Config struct {
 
 	CountKeys bool // ask for the number of keys, for Server.Keys
 
-	// OnConnect, if set, is told who answered, before the first command.
+	// OnConnect, if set, is told of each server that answered, before the first
+	// command.
 	OnConnect func(*Server)
 	// OnNote, if set, is told what a user should know while the load goes on.
 	OnNote func(text string)

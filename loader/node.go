@@ -1,8 +1,11 @@
 package loader
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"respipe/parser"
 )
@@ -12,51 +15,112 @@ type node struct {
 	addr   string
 	server *Server // as the last connection was greeted
 	pipes  []*pipeline
+	slot   int // one that it has, or had
+	report *NodeReport
+	delays *hdrhistogram.Histogram
+	acked  stretch // that it has acknowledged
 }
 
-// open makes the pipelines of a load, the first of them with the connection
-// that was made to find out who answers.
+// open makes the pipelines of a load. The first connection, by which it was
+// found out who answers, is one of them unless that is a cluster.
 func (r *run) open(g *greeting) error {
+	switch {
+	case g.info.Mode == "cluster":
+		g.nc.Close()
+		return r.openCluster(g.addr)
+	case r.cfg.Cluster:
+		g.nc.Close()
+		return &ConnectError{Err: fmt.Errorf("%s is no node of a cluster", g.addr), Hint: "leave out -c: a cluster is recognised by itself"}
+	}
 	n := &node{addr: g.addr}
-	r.nodes = []*node{n}
-	r.pipe(n, g)
-	if err := r.fill(n); err != nil {
+	if err := r.fill(n, g); err != nil {
 		return err
 	}
-	r.rep.Server = &g.info
+	r.nodes = []*node{n}
 	return nil
 }
 
-// pipe adds a pipeline to n.
-func (r *run) pipe(n *node, g *greeting) {
-	p := &pipeline{node: n}
-	n.pipes = append(n.pipes, p)
-	r.pipes = append(r.pipes, p)
-	r.attach(p, g)
-}
-
-// fill makes the connections to n that are missing.
-func (r *run) fill(n *node) error {
-	for len(n.pipes) < max(r.cfg.Connections, 1) {
+// fill makes the connections to a new node, but for those that are there.
+func (r *run) fill(n *node, made ...*greeting) error {
+	for len(made) < max(r.cfg.Connections, 1) {
 		g, err := connect(r.ctx, r.cfg, n.addr)
+		if err == nil {
+			made = append(made, g)
+			err = r.bringUp(g)
+		}
 		if err != nil {
+			for _, g := range made {
+				g.nc.Close()
+			}
 			return err
 		}
-		if err := r.bringUp(g); err != nil {
-			g.nc.Close()
-			return err
-		}
-		r.pipe(n, g)
+	}
+	r.newRow(n, &made[0].info)
+	for _, g := range made {
+		p := &pipeline{node: n}
+		n.pipes = append(n.pipes, p)
+		r.pipes = append(r.pipes, p)
+		r.attach(p, g)
 	}
 	return nil
 }
 
 // targetOf returns the pipeline for a unit that p had.
 func (r *run) targetOf(p *pipeline, u *unit) *pipeline {
-	if len(u.keys) > 0 {
+	switch {
+	case r.alone():
+		return p
+	case len(u.keys) > 0:
 		return r.pipeOf(parser.Slot(u.keys[0]))
+	case p.conn.closed && r.router.owners != nil:
+		return r.pipeOf(p.node.slot) // its successor
 	}
 	return p
+}
+
+// stretch is a part of the input.
+type stretch struct {
+	first, last parser.Pos
+	commands    int64
+}
+
+// add adds a batch of which so many commands were acknowledged.
+func (s *stretch) add(b *Batch, commands int64) {
+	if commands <= 0 {
+		return
+	}
+	if s.commands == 0 {
+		s.first = b.Pos(0)
+	}
+	s.last = b.Pos(b.Len() - 1)
+	s.commands += commands
+}
+
+// fellOver notes that another process answers in place of a node: what that
+// had acknowledged may be gone.
+func (r *run) fellOver(n *node) {
+	if n.acked.commands > 0 {
+		r.rep.AtRisk = append(r.rep.AtRisk, Risk{n.addr, n.acked.first, n.acked.last, n.acked.commands})
+	}
+	n.acked = stretch{}
+}
+
+// replicated reports whether the servers have replicas that succeed them: then
+// a load goes on with another process.
+func (r *run) replicated() bool { return r.router.owners != nil || r.cfg.Master != nil }
+
+// newRow begins a row of the report for the process that is n now.
+func (r *run) newRow(n *node, s *Server) {
+	n.describe()
+	n.report, n.delays = &NodeReport{Server: s}, newDelays()
+	r.rep.Nodes = append(r.rep.Nodes, n.report)
+}
+
+// describe completes the row of n.
+func (n *node) describe() {
+	if n.report != nil {
+		n.report.DelayP50, n.report.DelayP99 = delayAt(n.delays, 50), delayAt(n.delays, 99)
+	}
 }
 
 // opOf returns what is known of a command; of one that the table does not have,

@@ -254,6 +254,21 @@ func (u *unit) explain() {
 	}
 }
 
+// ask returns the redirect of a command that another node takes once; of a
+// block, none: it waits until its slot has moved.
+func (u *unit) ask() (d redirect, ok bool) {
+	if len(u.parts) != 1 || !u.fornow {
+		return d, false
+	}
+	part := u.parts[0]
+	for _, f := range part.b.failures {
+		if f.I == part.i && !f.Warning {
+			d, ok = parseRedirect(f.Text)
+		}
+	}
+	return d, ok && d.ask
+}
+
 // commands counts what is sent again.
 func (p *plan) commands() (n int) {
 	for _, u := range p.units {
@@ -266,6 +281,7 @@ func (p *plan) commands() (n int) {
 
 var temporaryWords = [][]byte{
 	[]byte("LOADING"), []byte("BUSY"), []byte("TRYAGAIN"), []byte("CLUSTERDOWN"), []byte("MASTERDOWN"),
+	[]byte("MOVED"), []byte("ASK"),
 }
 
 // isTemporary reports whether an error reply says that the command was not

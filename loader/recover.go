@@ -72,17 +72,23 @@ const everWritten, neverHanded = math.MaxInt64 / 4, math.MaxInt64 / 2
 // been tried for too long.
 func (r *run) sendAgain() {
 	tired := !r.since.IsZero() && time.Since(r.since) > r.cfg.RetryFor
-	if !tired && r.sleep(r.pauseBefore()) != nil {
-		return
-	}
 	var work []*salvage
 	for _, p := range r.pipes {
-		if !mustSendAgain(p) {
-			continue
+		if mustSendAgain(p) {
+			work = append(work, &salvage{p: p, all: p.conn.flight()})
 		}
-		work = append(work, &salvage{p: p, all: p.conn.flight()})
-		p.conn.forgetFlight()
-		p.redo, p.held = false, false
+	}
+	if !tired {
+		if redirected := r.follow(work); (!redirected || !r.since.IsZero()) && r.sleep(r.pauseBefore()) != nil {
+			return
+		}
+		if r.since.IsZero() {
+			r.since, r.pause = time.Now(), firstPause
+		}
+	}
+	for _, w := range work {
+		w.p.conn.forgetFlight()
+		w.p.redo, w.p.held = false, false
 	}
 	if tired {
 		for _, w := range work {
@@ -103,6 +109,7 @@ func (r *run) sendAgain() {
 	}
 	r.resending = len(copies) > 0
 	r.sendCopies(copies)
+	r.prune()
 }
 
 // pauseBefore returns how long to wait before what was refused for now is sent
@@ -174,6 +181,12 @@ func (r *run) copyAgain(work []*salvage) (copies []outgoing) {
 					continue
 				}
 				p := r.targetOf(w.p, u)
+				if d, ok := u.ask(); ok && r.router.owners != nil {
+					if n, err := r.nodeAt(announced(d.addr, w.p.node.addr)); err == nil {
+						p = n.pipes[d.slot%len(n.pipes)]
+						copies = r.asking(copies, current, p, u)
+					}
+				}
 				if open {
 					r.blockPipe, p.sentOpen = p, r.block.Open
 				}
@@ -187,17 +200,35 @@ func (r *run) copyAgain(work []*salvage) (copies []outgoing) {
 // copyUnit appends a unit to the batches for p, of which current has the last.
 func (r *run) copyUnit(copies []outgoing, current map[*pipeline]*Batch, p *pipeline, u *unit) []outgoing {
 	for _, part := range u.parts {
-		size := len(part.b.bytesOf(part.i))
-		b := current[p]
-		if b == nil || len(b.resp)+size > r.cut || !b.fits(part.b.N(part.i), part.b.Pos(part.i)) {
-			b = r.free.get(r.cut, p.usual)
-			b.reset(part.b.markOf(part.i), part.b.file)
-			current[p] = b
-			copies = append(copies, outgoing{p, b})
-		}
-		r.move(b, part, u.rerun)
+		copies = r.copyRoom(copies, current, p, part)
+		r.move(current[p], part, u.rerun)
 	}
 	return copies
+}
+
+// asking appends the command of our own by which the node of p takes the next
+// one though it does not have the slot yet.
+func (r *run) asking(copies []outgoing, current map[*pipeline]*Batch, p *pipeline, u *unit) []outgoing {
+	part := u.parts[0]
+	copies = r.copyRoom(copies, current, p, part)
+	b := current[p]
+	b.resp = append(b.resp, "*1\r\n$6\r\nASKING\r\n"...)
+	b.add(part.b.N(part.i), part.b.Pos(part.i), parser.Repeatable, own)
+	b.plain = false
+	return copies
+}
+
+// copyRoom makes sure that current has a batch for p with room for a command.
+func (r *run) copyRoom(copies []outgoing, current map[*pipeline]*Batch, p *pipeline, part part) []outgoing {
+	size := len(part.b.bytesOf(part.i))
+	b := current[p]
+	if b != nil && len(b.resp)+size <= r.cut && b.fits(part.b.N(part.i), part.b.Pos(part.i)) {
+		return copies
+	}
+	b = r.free.get(r.cut, p.usual)
+	b.reset(part.b.markOf(part.i), part.b.file)
+	current[p] = b
+	return append(copies, outgoing{p, b})
 }
 
 func (r *run) sendCopies(copies []outgoing) {
@@ -290,12 +321,20 @@ func (r *run) resume() {
 	}
 	r.resending = false
 	for p, g := range fresh {
-		r.attach(p, g)
+		if r.replicated() && (g == nil || g.info.RunID != p.node.server.RunID) {
+			r.fellOver(p.node)
+		}
+	}
+	for p, g := range fresh {
+		if g != nil {
+			r.attach(p, g)
+		}
 	}
 	if anything {
 		r.note(fmt.Sprintf("connected again, %d commands are sent again", commands))
 	}
 	r.sendCopies(copies)
+	r.prune()
 }
 
 // giveUp leaves a connection that is lost and looks at what was under way. The
@@ -316,14 +355,17 @@ func (r *run) giveUp(p *pipeline) (*salvage, error) {
 	return w, nil
 }
 
-// reconnect makes a connection for each pipeline that has lost its own.
+// reconnect makes a connection for each pipeline that has lost its own; nil for
+// one whose node another one has succeeded.
 func (r *run) reconnect(work []*salvage) (map[*pipeline]*greeting, error) {
 	fresh := map[*pipeline]*greeting{}
 	for _, w := range work {
 		g, err := r.connectAgain(w.p)
 		if err != nil {
 			for _, g := range fresh {
-				g.nc.Close()
+				if g != nil {
+					g.nc.Close()
+				}
 			}
 			return nil, &LostError{Addr: w.p.node.addr, Err: w.p.cause, Why: err.Error()}
 		}
@@ -421,8 +463,11 @@ func (r *run) inVainAgain(p *pipeline) bool {
 
 // attach gives p a connection.
 func (r *run) attach(p *pipeline, g *greeting) {
-	p.node.server = &g.info
-	p.id = g.info.ID
+	n := p.node
+	if n.server != nil && n.server.RunID != g.info.RunID {
+		r.newRow(n, &g.info)
+	}
+	n.addr, n.server, p.id = g.addr, &g.info, g.info.ID
 	p.conn = newConn(g.nc, p, r)
 	p.handed = 0
 	p.stall.restart()

@@ -8,9 +8,8 @@ import (
 
 // Report is what a load did. The counts hold for every way of ending.
 type Report struct {
-	Server *Server // nil when the connection was not made
-	Before *Health // what the server said of itself, nil if it did not
-	After  *Health
+	Server *Server // the first that answered; nil when the connection was not made
+	Nodes  []*NodeReport
 
 	Errors  int64 // error replies, error elements of EXEC replies, refused records
 	Replies int64 // answered commands of the input, error replies included
@@ -41,10 +40,29 @@ type Report struct {
 	File        string      // name of the input of Position
 	FirstLost   parser.Pos  // first and last place of Unknown
 	LastLost    parser.Pos
-	Reconnects  int  // connections made in place of lost ones
+	Reconnects  int // connections made in place of lost ones
+	AtRisk      []Risk
 	Restarted   bool // another server process answered: what was acknowledged may be gone
 	OrderUnsure bool // the old connection could not be ended before commands were sent again
 	OpenBlock   bool // Position is the MULTI or WATCH of a block that was open
+}
+
+// NodeReport is what one of several servers has done.
+type NodeReport struct {
+	Server   *Server // as it was first greeted
+	After    *Health // at the end, nil when it did not tell
+	Replies  int64   // to commands of the input
+	Errors   int64   // among these
+	DelayP50 time.Duration
+	DelayP99 time.Duration
+}
+
+// Risk is what a master had acknowledged before another process took its
+// place, which may lack some of it.
+type Risk struct {
+	Addr        string
+	First, Last parser.Pos
+	Commands    int64
 }
 
 // Kind is a group of errors that differ in names and numbers only.

@@ -347,12 +347,12 @@ func TestHealth(t *testing.T) {
 		fmt.Fprintf(&big, "SET k%d %s\n", i, strings.Repeat("x", 10_000))
 	}
 	rep, err := Run(context.Background(), script(big.String()), resuming(server.Addr))
-	if err != nil || Evicted(rep.Before, rep.After) < 100 || rep.After.MaxMemory != 3<<20 || rep.After.Policy != "allkeys-random" {
-		t.Errorf("%v, %+v, %+v", err, rep.Before, rep.After)
+	if err != nil || Evicted(rep.Nodes[0].Server.Health, rep.Nodes[0].After) < 100 || rep.Nodes[0].After.MaxMemory != 3<<20 || rep.Nodes[0].After.Policy != "allkeys-random" {
+		t.Errorf("%v, %+v, %+v", err, rep.Nodes[0].Server.Health, rep.Nodes[0].After)
 	}
 	server.CLI("ACL", "SETUSER", "default", "-info")
 	rep, err = Run(context.Background(), script("SET a 1"), resuming(server.Addr))
-	if err != nil || rep.Before != nil || rep.After != nil || Evicted(rep.Before, rep.After) != 0 {
+	if err != nil || rep.Nodes[0].Server.Health != nil || rep.Nodes[0].After != nil || Evicted(rep.Nodes[0].Server.Health, rep.Nodes[0].After) != 0 {
 		t.Errorf("%v, %+v", err, rep)
 	}
 }

@@ -89,25 +89,29 @@ func Run(ctx context.Context, src Source, cfg Config) (*Report, error) {
 	if err != nil {
 		return r.rep, err
 	}
-	r.rep.Before = g.info.Health
-	if cfg.OnConnect != nil {
-		cfg.OnConnect(&g.info)
-	}
 	r.tune, r.pace = newTuner(cfg.Window), newPace(cfg.Rate, cfg.ByteRate)
-	r.ticks = newTicker(cfg.Timeout)
-	if r.ticks != nil {
-		defer r.ticks.Stop()
-	}
 	if err := r.open(g); err != nil {
 		r.leaveAll()
 		return r.rep, err
+	}
+	r.rep.Server = r.rep.Nodes[0].Server
+	for _, n := range r.rep.Nodes {
+		if cfg.OnConnect != nil {
+			cfg.OnConnect(n.Server)
+		}
+	}
+	if r.ticks = newTicker(cfg.Timeout); r.ticks != nil {
+		defer r.ticks.Stop()
 	}
 	src.Await(r.await)
 	r.load()
 	r.drain()
 	r.leaveAll()
 	r.account()
-	r.rep.Window, r.rep.DelayP50, r.rep.DelayP99 = r.tune.window, r.tune.quantile(50), r.tune.quantile(99)
+	r.rep.Window, r.rep.DelayP50, r.rep.DelayP99 = r.tune.window, delayAt(r.tune.delays, 50), delayAt(r.tune.delays, 99)
+	for _, n := range r.nodes {
+		n.describe()
+	}
 	return r.rep, errors.Join(r.stopped, r.lost, r.broken, r.conclude())
 }
 

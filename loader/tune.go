@@ -46,7 +46,7 @@ type tuner struct {
 }
 
 func newTuner(window int) tuner {
-	t := tuner{window: window, delays: hdrhistogram.New(1, time.Hour.Microseconds(), 2)}
+	t := tuner{window: window, delays: newDelays()}
 	if window == WindowAuto {
 		t.climber = newClimber()
 		t.window = t.climber.next()
@@ -118,7 +118,9 @@ func (t *tuner) evaluate() {
 // lost forgets the phase, whose batches may never be answered.
 func (t *tuner) lost() { t.marked, t.sending = 0, false }
 
-// quantile returns the reply delay that so many per cent were not above.
-func (t *tuner) quantile(percent float64) time.Duration {
-	return time.Duration(t.delays.ValueAtQuantile(percent)) * time.Microsecond
+func newDelays() *hdrhistogram.Histogram { return hdrhistogram.New(1, time.Hour.Microseconds(), 2) }
+
+// delayAt returns the reply delay that so many per cent were not above.
+func delayAt(delays *hdrhistogram.Histogram, percent float64) time.Duration {
+	return time.Duration(delays.ValueAtQuantile(percent)) * time.Microsecond
 }

@@ -179,7 +179,7 @@ func TestFixedWindowStays(t *testing.T) {
 		tune.blocked = true
 		tune.answered(b, now)
 	}
-	if tune.window != 50 || tune.quantile(50) < 900*time.Microsecond || tune.quantile(99) > 1100*time.Microsecond {
-		t.Errorf("window %d, delays %v and %v", tune.window, tune.quantile(50), tune.quantile(99))
+	if tune.window != 50 || delayAt(tune.delays, 50) < 900*time.Microsecond || delayAt(tune.delays, 99) > 1100*time.Microsecond {
+		t.Errorf("window %d, delays %v and %v", tune.window, delayAt(tune.delays, 50), delayAt(tune.delays, 99))
 	}
 }

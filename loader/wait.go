@@ -98,6 +98,8 @@ func (r *run) handle(p *pipeline, e event) {
 	case answered:
 		p.unanswered -= e.b.due
 		r.tune.answered(e.b, e.at)
+		p.node.delays.RecordValues(e.at.Sub(e.b.sent).Microseconds(), int64(e.b.due))
+		p.node.report.Replies += int64(e.b.due - e.b.owned)
 		r.rep.Replies += int64(e.b.due - e.b.owned)
 		if r.leader == nil || r.leader == p {
 			r.db = e.db

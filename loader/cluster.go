@@ -1,0 +1,168 @@
+package loader
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"respipe/parser"
+)
+
+// openCluster makes the pipelines to all masters of the cluster that the node
+// at addr belongs to.
+func (r *run) openCluster(addr string) error {
+	t, err := r.readTopology(addr)
+	if err != nil {
+		return err
+	}
+	if err := r.adopt(t); err != nil {
+		return err
+	}
+	masters := "masters"
+	if len(t.masters) == 1 {
+		masters = "master"
+	}
+	r.note(fmt.Sprintf("cluster of %d %s: loading into all of them", len(t.masters), masters))
+	return nil
+}
+
+// adopt makes a topology the one of this load, and connects to masters that
+// are new. Nodes that have no slots any more stay until prune.
+func (r *run) adopt(t *topology) error {
+	masters := make([]*node, len(t.masters))
+	for i, addr := range t.masters {
+		n, err := r.nodeAt(addr)
+		if err != nil {
+			return unreachable(err, addr, t.from)
+		}
+		masters[i] = n
+	}
+	owners := new([parser.Slots]*node)
+	for slot, i := range t.owner {
+		if i > 0 {
+			owners[slot] = masters[i-1]
+			masters[i-1].slot = slot
+		}
+	}
+	r.router.owners = owners
+	return nil
+}
+
+// unreachable adds to the error that a node could not be connected to where its
+// address comes from.
+func unreachable(err error, addr, from string) error {
+	bad, ok := errors.AsType[*ConnectError](err)
+	if !ok || addr == from {
+		return err
+	}
+	return &ConnectError{
+		Err:       fmt.Errorf("a node of the cluster cannot be reached at %s, the address that %s announces: %w", addr, from, bad.Err),
+		Hint:      "--node-address " + addr + "=HOST:PORT tells where it can be reached from here",
+		Temporary: bad.Temporary,
+	}
+}
+
+// nodeAt returns the node with an address; to a new one it connects.
+func (r *run) nodeAt(addr string) (*node, error) {
+	for _, n := range r.nodes {
+		if n.addr == addr {
+			return n, nil
+		}
+	}
+	n := &node{addr: addr}
+	if err := r.fill(n); err != nil {
+		return nil, err
+	}
+	r.nodes = append(r.nodes, n)
+	return n, nil
+}
+
+// prune leaves nodes that have no slots any more. Nothing may be under way.
+func (r *run) prune() {
+	owners := r.router.owners
+	if owners == nil {
+		return
+	}
+	has := map[*node]bool{}
+	for _, n := range owners {
+		has[n] = true
+	}
+	drop := func(n *node) bool { return !has[n] && !slices.ContainsFunc(n.pipes, busy) }
+	for _, p := range r.pipes {
+		if drop(p.node) {
+			p.node.describe()
+			r.leave(p)
+		}
+	}
+	r.pipes = slices.DeleteFunc(r.pipes, func(p *pipeline) bool { return drop(p.node) })
+	r.nodes = slices.DeleteFunc(r.nodes, drop)
+}
+
+// busy reports whether p must not be left.
+func busy(p *pipeline) bool {
+	return p.batch != nil || p.unanswered > 0 || p.kept > 0 || p.redo || p.down != nil || p.sentOpen
+}
+
+// anyTopology asks the nodes of the cluster, but for one, until one tells.
+func (r *run) anyTopology(but *node) (t *topology, err error) {
+	for _, n := range r.nodes {
+		if n != but {
+			if t, err = r.readTopology(n.addr); err == nil {
+				return t, nil
+			}
+		}
+	}
+	for _, addr := range r.cfg.Addrs {
+		if t, err = r.readTopology(addr); err == nil {
+			return t, nil
+		}
+	}
+	return nil, err
+}
+
+// follow looks at the redirects among what was refused for now: where a slot
+// has moved, the topology is read again. It reports whether all of it was
+// redirected, so that a pause would serve nothing.
+func (r *run) follow(work []*salvage) (all bool) {
+	all = true
+	var moved []redirect
+	for _, w := range work {
+		for _, f := range w.all {
+			for _, failure := range f.failures {
+				d, ok := parseRedirect(failure.Text)
+				switch {
+				case failure.Warning || f.places[failure.I].flags&again == 0:
+				case !ok:
+					all = false
+				case !d.ask:
+					d.addr = announced(d.addr, w.p.node.addr)
+					moved = append(moved, d)
+				}
+			}
+		}
+	}
+	if len(moved) > 0 {
+		all = r.moveSlots(moved) == nil && all
+	}
+	return all
+}
+
+// moveSlots brings the topology up to date after some slots have moved: what a
+// node says of one slot is newer than what it says of all.
+func (r *run) moveSlots(moved []redirect) error {
+	t, err := r.readTopology(moved[0].addr)
+	if err == nil {
+		err = r.adopt(t)
+	}
+	if r.router.owners == nil {
+		return err
+	}
+	for _, d := range moved {
+		n, err := r.nodeAt(d.addr)
+		if err != nil {
+			return err
+		}
+		r.router.owners[d.slot], n.slot = n, d.slot
+	}
+	return nil
+}

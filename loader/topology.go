@@ -1,0 +1,114 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"respipe/parser"
+)
+
+// topology says which master of a cluster has which slots.
+type topology struct {
+	from    string               // address of the node that has told
+	masters []string             // addresses, in the order of their slots
+	owner   [parser.Slots]uint16 // index in masters, less one; 0 for nobody
+}
+
+// has reports whether a node is a master with slots.
+func (t *topology) has(addr string) bool {
+	for _, master := range t.masters {
+		if master == addr {
+			return true
+		}
+	}
+	return false
+}
+
+// readTopology asks a node of a cluster. The error is a *ConnectError, or the
+// cause of the context.
+func (r *run) readTopology(addr string) (*topology, error) {
+	client := redis.NewClient(&redis.Options{
+		Addr:     addr,
+		Dialer:   func(ctx context.Context, _, addr string) (net.Conn, error) { return r.cfg.Dial(ctx, addr) },
+		Username: r.cfg.User, Password: r.cfg.Pass,
+		Protocol: 2, DisableIdentity: true, MaxRetries: -1, PoolSize: 1,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	defer client.Close()
+	ctx := r.ctx
+	if r.cfg.ConnectTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.cfg.ConnectTimeout)
+		defer cancel()
+	}
+	ranges, err := client.ClusterSlots(ctx).Result()
+	switch {
+	case r.ctx.Err() != nil:
+		return nil, context.Cause(r.ctx)
+	case err != nil:
+		return nil, &ConnectError{Err: fmt.Errorf("%s does not tell the slots of its cluster: %w", addr, err), Temporary: true}
+	}
+	t := &topology{from: addr}
+	for _, s := range ranges {
+		if len(s.Nodes) > 0 {
+			t.give(s.Start, s.End, announced(s.Nodes[0].Addr, addr))
+		}
+	}
+	if len(t.masters) == 0 {
+		return nil, &ConnectError{Err: fmt.Errorf("the cluster of %s has no slots yet", addr), Temporary: true}
+	}
+	return t, nil
+}
+
+// give notes that a master has the slots from first to last.
+func (t *topology) give(first, last int, master string) {
+	at := 0
+	for at < len(t.masters) && t.masters[at] != master {
+		at++
+	}
+	if at == len(t.masters) {
+		t.masters = append(t.masters, master)
+	}
+	for slot := max(first, 0); slot <= min(last, parser.Slots-1); slot++ {
+		t.owner[slot] = uint16(at + 1)
+	}
+}
+
+// announced completes an address that a node has told: without a host it is
+// that of the node itself.
+func announced(addr, teller string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || host != "" && host != "?" {
+		return addr
+	}
+	if host, _, err = net.SplitHostPort(teller); err != nil {
+		return addr
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// redirect is what MOVED or ASK says.
+type redirect struct {
+	ask  bool
+	slot int
+	addr string // may lack the host
+}
+
+// parseRedirect reads an error reply; of others than MOVED and ASK, false.
+func parseRedirect(text []byte) (d redirect, ok bool) {
+	words := strings.Fields(string(text))
+	if len(words) != 3 || words[0] != "MOVED" && words[0] != "ASK" {
+		return d, false
+	}
+	slot, err := strconv.Atoi(words[1])
+	if err != nil || slot < 0 || slot >= parser.Slots {
+		return d, false
+	}
+	return redirect{words[0] == "ASK", slot, words[2]}, true
+}
