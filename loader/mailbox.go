@@ -15,7 +15,10 @@ type event struct {
 	redo bool      // answered: something must be sent again
 	bad  bool      // answered: a command that changes the connection was refused
 	at   time.Time // answered: when the last reply came
-	err  error     // lost, probed
+	err  error     // lost, probed; of a WAIT: why it was refused
+
+	wait   bool // answered: b is a WAIT of our own
+	enough bool // and enough replicas have what was sent before
 }
 
 type eventKind uint8

@@ -62,6 +62,17 @@ type salvage struct {
 	p    *pipeline
 	all  []flown
 	plan *plan
+
+	lossy bool     // the server is gone, and what it has answered may be, too
+	hold  []*Batch // that wait for replicas
+}
+
+// holdAgain keeps what waits for replicas, on the connection that p has now.
+func (w *salvage) holdAgain() {
+	for _, b := range w.hold {
+		w.p.conn.block.hold(b)
+		w.p.held = true
+	}
 }
 
 // everWritten is more than any connection writes, and less than where a batch
@@ -98,7 +109,7 @@ func (r *run) sendAgain() {
 	}
 	work = r.withUnsent(work)
 	for _, w := range work {
-		w.plan = newPlan(w.all, everWritten) // all of it was answered
+		w.plan = newPlan(w.all, everWritten, false) // all of it was answered
 		for _, u := range w.plan.units {
 			u.explain()
 		}
@@ -106,6 +117,7 @@ func (r *run) sendAgain() {
 	copies := r.copyAgain(work)
 	for _, w := range work {
 		r.finishFlight(w)
+		w.holdAgain()
 	}
 	r.resending = len(copies) > 0
 	r.sendCopies(copies)
@@ -267,12 +279,15 @@ func (r *run) move(b *Batch, from part, reruns bool) {
 	})
 }
 
-// finishFlight settles what was not moved.
+// finishFlight settles what was not moved, unless that still waits for
+// replicas.
 func (r *run) finishFlight(w *salvage) {
 	for _, f := range w.all {
 		switch {
 		case f.resp == nil:
 			r.settle(f.Batch)
+		case r.cfg.WaitReplicas > 0 && f.start != neverHanded && !w.lossy && f.away < f.due-f.owned:
+			w.hold = append(w.hold, f.Batch)
 		case f.start == neverHanded:
 			r.settle(f.Batch)
 			r.free.put(f.Batch)
@@ -305,13 +320,17 @@ func (r *run) resume() {
 		r.lost = err
 		return
 	}
+	if err := r.lookAtSuccessors(work, fresh); err != nil {
+		r.lost = err
+		return
+	}
 	for _, w := range work {
 		r.countResumed(w)
 	}
 	work = r.withUnsent(work)
 	commands := 0
 	for _, w := range work {
-		if w.plan = newPlan(w.all, w.p.conn.written); w.p.conn.closed {
+		if w.plan = newPlan(w.all, w.p.conn.written, w.lossy); w.p.conn.closed {
 			commands += w.plan.commands()
 		}
 	}
@@ -320,14 +339,10 @@ func (r *run) resume() {
 		r.finishFlight(w)
 	}
 	r.resending = false
-	for p, g := range fresh {
-		if r.replicated() && (g == nil || g.info.RunID != p.node.server.RunID) {
-			r.fellOver(p.node)
-		}
-	}
-	for p, g := range fresh {
-		if g != nil {
-			r.attach(p, g)
+	for _, w := range work {
+		if g := fresh[w.p]; g != nil {
+			r.attach(w.p, g)
+			w.holdAgain()
 		}
 	}
 	if anything {
@@ -344,7 +359,7 @@ func (r *run) giveUp(p *pipeline) (*salvage, error) {
 	p.down = nil
 	r.leave(p)
 	w := &salvage{p: p, all: p.conn.flight()}
-	w.plan = newPlan(w.all, p.conn.written)
+	w.plan = newPlan(w.all, p.conn.written, false)
 	if may, why := r.mayResume(p, cause, w.plan); !may {
 		return nil, &LostError{Addr: p.node.addr, Err: cause, Why: why}
 	}
@@ -362,16 +377,43 @@ func (r *run) reconnect(work []*salvage) (map[*pipeline]*greeting, error) {
 	for _, w := range work {
 		g, err := r.connectAgain(w.p)
 		if err != nil {
-			for _, g := range fresh {
-				if g != nil {
-					g.nc.Close()
-				}
-			}
+			closeAll(fresh)
 			return nil, &LostError{Addr: w.p.node.addr, Err: w.p.cause, Why: err.Error()}
 		}
 		fresh[w.p] = g
 	}
 	return fresh, nil
+}
+
+// lookAtSuccessors notes where another process answers now. With WaitReplicas
+// it has all that was settled, and what was answered only is sent again: the
+// error says that this cannot be done.
+func (r *run) lookAtSuccessors(work []*salvage, fresh map[*pipeline]*greeting) error {
+	for _, w := range work {
+		g, n := fresh[w.p], w.p.node
+		switch {
+		case !r.replicated() || g != nil && g.info.RunID == n.server.RunID:
+			continue
+		case r.cfg.WaitReplicas == 0:
+			r.fellOver(n)
+			continue
+		}
+		w.lossy = true
+		w.plan = newPlan(w.all, w.p.conn.written, true)
+		if why := r.cannotRepeat(w.plan); why != "" {
+			closeAll(fresh)
+			return &LostError{Addr: n.addr, Err: w.p.cause, Why: why}
+		}
+	}
+	return nil
+}
+
+func closeAll(fresh map[*pipeline]*greeting) {
+	for _, g := range fresh {
+		if g != nil {
+			g.nc.Close()
+		}
+	}
 }
 
 // countResumed puts into the report what the lost connection leaves.
@@ -424,14 +466,22 @@ func (r *run) mayResume(p *pipeline, cause error, plan *plan) (may bool, why str
 		return false, "it cannot be told which reply belongs to which command"
 	case r.inVainAgain(p):
 		return false, fmt.Sprintf("nothing was answered on new connections for %v", r.cfg.RetryFor)
+	}
+	why = r.cannotRepeat(plan)
+	return why == "", why
+}
+
+// cannotRepeat tells why what the plan sends again must not be, or "".
+func (r *run) cannotRepeat(plan *plan) string {
+	switch {
 	case plan.gone:
-		return false, "a block longer than half the window is not kept"
+		return "a block longer than half the window is not kept"
 	case r.cfg.OnDisconnect == Resume && len(plan.unsure) > 0:
 		first := plan.unsure[0].parts[0]
-		return false, fmt.Sprintf("%d commands may have run and cannot run twice without harm, the first at %v",
+		return fmt.Sprintf("%d commands may have run and cannot run twice without harm, the first at %v",
 			len(plan.unsure), first.b.Pos(first.i))
 	}
-	return true, ""
+	return ""
 }
 
 // vain is for how long connections of a pipeline were lost without an answer.

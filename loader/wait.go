@@ -105,6 +105,10 @@ func (r *run) handle(p *pipeline, e event) {
 			r.db = e.db
 		}
 		p.held, p.redo = e.held, p.redo || e.redo
+		if e.wait {
+			p.held = !e.enough
+			r.confirmed(p, e.enough, e.err)
+		}
 		r.stateBad = r.stateBad || e.bad
 	case released:
 		for b := e.b; b != nil; {
@@ -135,7 +139,7 @@ func (r *run) forget(p *pipeline, b *Batch) {
 
 // drain waits until all that was handed over is answered for good.
 func (r *run) drain() {
-	for r.proceed(); !r.drained(); r.proceed() {
+	for r.proceed(); !r.drained() || r.confirmAll() && r.lost == nil; r.proceed() {
 		r.wait(nil)
 	}
 	if r.rep.InputDone || r.broken != nil {
