@@ -25,7 +25,7 @@ type confirmation struct {
 // set: what is kept is needed, or the load ends.
 func (r *run) askConfirm(p *pipeline, now bool) {
 	k := &p.confirm
-	if r.cfg.WaitReplicas == 0 || k.asked || p.kept == 0 || p.sentOpen || p.redo || p.down != nil {
+	if p.node.wait == 0 || k.asked || p.kept == 0 || p.sentOpen || p.redo || p.down != nil {
 		return
 	}
 	much := p.keptBytes > r.cfg.WindowBytes/2 || p.kept > maxBatches/2
@@ -68,11 +68,8 @@ func (r *run) confirmed(p *pipeline, enough bool, refusal error) {
 // confirmAll asks for what is still kept at the end of a load. It reports
 // whether something is.
 func (r *run) confirmAll() (kept bool) {
-	if r.cfg.WaitReplicas == 0 {
-		return false
-	}
 	for _, p := range r.pipes {
-		if p.kept > 0 && !p.sentOpen {
+		if p.node.wait > 0 && p.kept > 0 && !p.sentOpen {
 			r.askConfirm(p, true)
 			kept = true
 		}

@@ -63,7 +63,7 @@ func newConn(nc net.Conn, p *pipeline, r *run) *conn {
 		in:       make(chan *Batch, maxBatches),
 		db:       r.db,
 		keep:     r.cfg.WindowBytes / 2,
-		replicas: r.cfg.WaitReplicas,
+		replicas: p.node.wait,
 	}
 	c.ended.Add(2)
 	go c.writeBatches()

@@ -90,7 +90,7 @@ func (l *leftover) batch(b *Batch, got int) {
 // unconfirmed turns an answer into the unknown where too few replicas have what
 // was answered.
 func (l *leftover) unconfirmed(f fate) fate {
-	if f == gotReply && l.cfg.WaitReplicas > 0 {
+	if f == gotReply && l.p.node.wait > 0 {
 		return unknown
 	}
 	return f

@@ -157,7 +157,7 @@ func (u *unit) take(p part, failed bool, ops *parser.Ops) {
 	}
 	before := len(u.keys)
 	u.keys = op.AppendKeys(u.keys, args)
-	u.everything = u.everything || len(u.keys) == before
+	u.everything = u.everything || len(u.keys) == before && !op.LeavesKeys()
 }
 
 // failedPlaces returns the places of b that the server answered with an error.

@@ -27,6 +27,7 @@ func (r *run) proceed() error {
 		return r.ending()
 	}
 	switch {
+	case r.mustRecover() && r.unfinished() != nil:
 	case slices.ContainsFunc(r.pipes, isDown):
 		r.resume()
 	case r.stopped != nil:
@@ -46,6 +47,11 @@ func mustSendAgain(p *pipeline) bool { return p.redo && !p.sentOpen }
 
 // catchUp waits until nothing must be sent again.
 func (r *run) catchUp() error {
+	if p := r.unfinished(); p != nil && p.batch != nil && !r.block.Open && r.mustRecover() {
+		b := p.batch // the end of its block
+		p.batch, p.sentOpen = nil, false
+		r.send(p, b)
+	}
 	for r.troubled() {
 		if err := r.proceed(); err != nil {
 			return err
@@ -90,7 +96,8 @@ func (r *run) sendAgain() {
 		}
 	}
 	if !tired {
-		if redirected := r.follow(work); (!redirected || !r.since.IsZero()) && r.sleep(r.pauseBefore()) != nil {
+		redirected, err := r.follow(work)
+		if (!redirected || err != nil || !r.since.IsZero()) && r.sleep(r.pauseBefore()) != nil || err != nil {
 			return
 		}
 		if r.since.IsZero() {
@@ -167,7 +174,7 @@ func (r *run) sleep(d time.Duration) error {
 	r.alarm = timer.C
 	for r.alarm != nil {
 		r.wait(nil)
-		if err := r.proceed(); err != nil || slices.ContainsFunc(r.pipes, isDown) {
+		if err := r.proceed(); err != nil || r.recovering && slices.ContainsFunc(r.pipes, isDown) {
 			r.alarm = nil
 			return errStop
 		}
@@ -185,19 +192,16 @@ type outgoing struct {
 // places empty: from now on it counts there. A block without its end comes
 // last: what follows on its pipeline will be part of it.
 func (r *run) copyAgain(work []*salvage) (copies []outgoing) {
-	current := map[*pipeline]*Batch{}
+	current, waiting := map[*pipeline]*Batch{}, map[int]bool{}
 	for _, open := range []bool{false, true} {
 		for _, w := range work {
 			for _, u := range w.plan.units {
 				if !u.send || u.open != open {
 					continue
 				}
-				p := r.targetOf(w.p, u)
-				if d, ok := u.ask(); ok && r.router.owners != nil {
-					if n, err := r.nodeAt(announced(d.addr, w.p.node.addr)); err == nil {
-						p = n.pipes[d.slot%len(n.pipes)]
-						copies = r.asking(copies, current, p, u)
-					}
+				p, asks := r.importer(w.p, u, waiting)
+				if asks {
+					copies = r.asking(copies, current, p, u)
 				}
 				if open {
 					r.blockPipe, p.sentOpen = p, r.block.Open
@@ -286,7 +290,7 @@ func (r *run) finishFlight(w *salvage) {
 		switch {
 		case f.resp == nil:
 			r.settle(f.Batch)
-		case r.cfg.WaitReplicas > 0 && f.start != neverHanded && !w.lossy && f.away < f.due-f.owned:
+		case w.p.node.wait > 0 && f.start != neverHanded && !w.lossy && f.away < f.due-f.owned:
 			w.hold = append(w.hold, f.Batch)
 		case f.start == neverHanded:
 			r.settle(f.Batch)
@@ -330,9 +334,12 @@ func (r *run) resume() {
 	work = r.withUnsent(work)
 	commands := 0
 	for _, w := range work {
-		if w.plan = newPlan(w.all, w.p.conn.written, w.lossy); w.p.conn.closed {
-			commands += w.plan.commands()
+		if !w.p.conn.closed { // of this one, what was not handed over
+			w.plan = newPlan(w.all, everWritten, false)
+			continue
 		}
+		w.plan = newPlan(w.all, w.p.conn.written, w.lossy)
+		commands += w.plan.commands()
 	}
 	copies := r.copyAgain(work)
 	for _, w := range work {
@@ -394,7 +401,7 @@ func (r *run) lookAtSuccessors(work []*salvage, fresh map[*pipeline]*greeting) e
 		switch {
 		case !r.replicated() || g != nil && g.info.RunID == n.server.RunID:
 			continue
-		case r.cfg.WaitReplicas == 0:
+		case n.wait == 0:
 			r.fellOver(n)
 			continue
 		}
@@ -518,6 +525,11 @@ func (r *run) attach(p *pipeline, g *greeting) {
 		r.newRow(n, &g.info)
 	}
 	n.addr, n.server, p.id = g.addr, &g.info, g.info.ID
+	n.wait = r.cfg.WaitReplicas
+	if h := g.info.Health; h != nil && h.Replicas < n.wait {
+		n.wait = 0
+		r.note(fmt.Sprintf("warning: %s has %d replicas: what it acknowledges is taken without waiting for %d", n.addr, h.Replicas, r.cfg.WaitReplicas))
+	}
 	p.conn = newConn(g.nc, p, r)
 	p.handed = 0
 	p.stall.restart()

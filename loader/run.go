@@ -3,6 +3,7 @@ package loader
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -96,6 +97,10 @@ func Run(ctx context.Context, src Source, cfg Config) (*Report, error) {
 	}
 	r.rep.Server = r.rep.Nodes[0].Server
 	for _, n := range r.rep.Nodes {
+		if err := r.enoughReplicas(n.Server); err != nil {
+			r.leaveAll()
+			return &Report{}, err
+		}
 		if cfg.OnConnect != nil {
 			cfg.OnConnect(n.Server)
 		}
@@ -129,6 +134,9 @@ func (r *run) load() {
 			return
 		}
 		if err != nil {
+			if r.ending() == nil { // never end in silence
+				r.stopped = fmt.Errorf("internal error: reading ended for no reason: %w", err)
+			}
 			return
 		}
 	}

@@ -2,6 +2,7 @@ package loader
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -170,13 +171,27 @@ func (r *run) underWay() bool {
 }
 
 // troubled reports whether something must be sent again, or was and is not
-// answered, before anything new is sent. The rest of a block that is open is
-// sent before.
+// answered, before anything new is sent.
 func (r *run) troubled() bool {
+	return r.resending || r.mustRecover() && r.unfinished() == nil
+}
+
+// mustRecover reports whether something must be sent again.
+func (r *run) mustRecover() bool {
+	return slices.ContainsFunc(r.pipes, isDown) || slices.ContainsFunc(r.pipes, mustSendAgain)
+}
+
+// unfinished returns the pipeline of a cluster on which a block is open: what
+// would be sent there again must wait for the rest of the block. Where slots do
+// not move nothing is sent again on other pipelines than its own.
+func (r *run) unfinished() *pipeline {
+	if r.router.owners == nil {
+		return nil
+	}
 	for _, p := range r.pipes {
-		if p.down != nil || p.redo && !p.sentOpen {
-			return true
+		if p.sentOpen && p.down == nil {
+			return p
 		}
 	}
-	return r.resending
+	return nil
 }
