@@ -250,7 +250,7 @@ func (s *Source) read(c *parser.Command) error {
 	if err := s.in.check(c.Pos); err != nil {
 		return &parser.Error{Pos: c.Pos, Err: err}
 	}
-	c.File, c.N, c.Last = s.file, s.n, true
+	c.File, c.N, c.Index, c.Last = s.file, s.n, 0, true
 	c.Op = s.ops.Find(c.Args)
 	if err := s.guard.check(c.Op, c.Args); err != nil {
 		return &parser.Error{Pos: c.Pos, Err: err}
