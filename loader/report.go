@@ -26,6 +26,10 @@ type Report struct {
 	Split    int64 // commands sent in several pieces, by slot
 	Twice    int64 // commands sent again that may have run and cannot run twice without harm
 
+	EarlierRecords int64      // of earlier runs, see Config.Earlier
+	EarlierErrors  int64      // among these
+	Checkpoint     Checkpoint // of a load with Config.OnCheckpoint: what has become of Position
+
 	Sent       int64 // commands of the input written to their last byte
 	Unanswered int64 // of these, commands that have no reply
 	Bytes      int64 // bytes written

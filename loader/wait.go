@@ -45,6 +45,8 @@ func (r *run) wait(ready <-chan []byte) (chunk []byte, ok, came bool) {
 		r.handleAll()
 	case <-r.tick():
 		r.checkStalls()
+	case <-r.saves.tick():
+		r.save()
 	case <-r.alarm:
 		r.alarm = nil
 	case <-r.done:
@@ -61,6 +63,8 @@ func (r *run) poll() error {
 			r.handleAll()
 		case <-r.tick():
 			r.checkStalls()
+		case <-r.saves.tick():
+			r.save()
 		case <-r.done:
 			r.interrupt()
 		default:
@@ -99,6 +103,7 @@ func (r *run) handle(p *pipeline, e event) {
 	case answered:
 		p.unanswered -= e.b.due
 		r.tune.answered(e.b, e.at)
+		r.expectReplies(p, e.b)
 		p.node.delays.RecordValues(e.at.Sub(e.b.sent).Microseconds(), int64(e.b.due))
 		p.node.report.Replies += int64(e.b.due - e.b.owned)
 		r.rep.Replies += int64(e.b.due - e.b.owned)
@@ -121,6 +126,7 @@ func (r *run) handle(p *pipeline, e event) {
 			b = next
 		}
 	case letGo:
+		r.saves.remove(e.b)
 		r.forget(p, e.b)
 	case lost:
 		if r.lost == nil {
@@ -134,7 +140,7 @@ func (r *run) handle(p *pipeline, e event) {
 // forget gives back the room of a batch.
 func (r *run) forget(p *pipeline, b *Batch) {
 	p.kept--
-	p.keptBytes -= b.cost()
+	p.keptBytes -= b.charged
 	r.free.put(b)
 }
 
