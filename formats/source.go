@@ -35,6 +35,7 @@ type Source struct {
 	columns  uint64 // digest of them
 	rec      parser.Record
 	src      []byte // of the record at hand
+	anew     []byte // the same, where it was written anew
 	ops      parser.Ops
 	guard    guard
 

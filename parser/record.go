@@ -70,7 +70,7 @@ type Command struct {
 	// Src is the record as read, decoded where its encoding was, without the
 	// byte that ends it: with an LF behind it, it can be read again. A CR before
 	// the LF is part of it. It is the same for all commands of a record, RESP
-	// included, and nil unless the source was asked for it.
+	// included, which has CRLF line ends; nil unless the source was asked for it.
 	Src []byte
 }
 
