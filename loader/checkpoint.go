@@ -70,7 +70,6 @@ func (k *checkpoints) begin(cfg *Config, mark parser.Mark) {
 	}
 	k.ticks = time.NewTicker(every)
 	k.first, k.latest = mark, foothold{mark, max(cfg.Earlier.Next, 1)}
-	k.saved.Next = k.latest.next
 }
 
 // end stops the clock.
@@ -190,13 +189,21 @@ func (r *run) lastCheckpoint() Checkpoint {
 	}
 	take(r.saves.first)
 	take(r.saves.latest.mark)
-	r.eachUnsettled(func(b *Batch) { take(b.from.mark) })
+	left := false
+	r.eachUnsettled(func(b *Batch) {
+		take(b.from.mark)
+		left = true
+	})
 	if start := r.blockStart(); start != nil {
 		take(*start)
 	}
 	take(r.src.Mark())
 	at.mark.DB = r.rep.Position.DB
-	return r.checkpointAt(at)
+	c := r.checkpointAt(at)
+	if !left && r.rep.Unknown == 0 {
+		c.Ahead = 0 // the record that is in hand was not sent
+	}
+	return c
 }
 
 // nextRecord is the number of the first record of which not all was taken on.
@@ -209,6 +216,9 @@ func (r *run) nextRecord() int64 {
 
 // save passes a checkpoint on, if there is a new one.
 func (r *run) save() {
+	if r.saves.ticks == nil {
+		return
+	}
 	c := r.checkpoint()
 	if c.Next == r.saves.saved.Next && c.Errors == r.saves.saved.Errors && c.Ahead == r.saves.saved.Ahead {
 		return

@@ -71,8 +71,9 @@ type Config struct {
 	// from there.
 	Earlier Earlier
 	// OnCheckpoint, if set, is called by Run's goroutine with the place to go on
-	// from, at most every CheckpointEvery (0 is a second) and while that changes;
-	// an error ends the load. The last one is in the Report.
+	// from: before the first command, and then when it has changed, at most every
+	// CheckpointEvery (0 is a second). An error ends the load. The last one is in
+	// the Report.
 	OnCheckpoint    func(Checkpoint) error
 	CheckpointEvery time.Duration
 

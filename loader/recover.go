@@ -30,7 +30,7 @@ func (r *run) proceed() error {
 	case r.mustRecover() && r.unfinished() != nil:
 	case slices.ContainsFunc(r.pipes, isDown):
 		r.resume()
-	case r.stopped != nil:
+	case r.halts():
 	case slices.ContainsFunc(r.pipes, mustSendAgain):
 		r.sendAgain()
 	case r.resending:

@@ -54,6 +54,7 @@ type run struct {
 	inVain    int       // refused in a row, see hopeless
 	inHand    bool      // the source's last command was not taken on
 	partial   bool      // and of the last record that was read, not all
+	several   bool      // there are records of several commands
 
 	found               bool  // rep.Position is known
 	firstLost, lastLost int64 // records of rep.FirstLost and LastLost
@@ -123,6 +124,7 @@ func Run(ctx context.Context, src Source, cfg Config) (*Report, error) {
 		defer r.ticks.Stop()
 	}
 	r.saves.begin(&cfg, src.Mark())
+	r.save()
 	defer r.saves.end()
 	src.Await(r.await)
 	r.load()
@@ -193,8 +195,11 @@ func (r *run) route(c *parser.Command) error {
 // its file.
 func (r *run) begin(n int64, file int) error {
 	if n != r.last {
-		r.last = n
+		r.last, r.partial = n, false
 		r.rep.Records++
+		if r.halts() {
+			return errStop
+		}
 	}
 	if r.block.Open && file != r.block.Mark.File {
 		return r.breakBlock()
@@ -203,7 +208,10 @@ func (r *run) begin(n int64, file int) error {
 }
 
 // taken takes note that the source's last command was taken on.
-func (r *run) taken(last bool) { r.inHand, r.partial = false, !last }
+func (r *run) taken(last bool) {
+	r.inHand, r.partial = false, !last
+	r.several = r.several || !last
+}
 
 // alone reports whether there is one pipeline for everything.
 func (r *run) alone() bool { return len(r.pipes) == 1 && r.router.owners == nil }

@@ -75,11 +75,15 @@ func (r *run) poll() error {
 
 // ending returns errStop when reading must end.
 func (r *run) ending() error {
-	if r.stopped != nil || r.lost != nil {
+	if r.halts() || r.lost != nil {
 		return errStop
 	}
 	return nil
 }
+
+// halts reports whether the load is to stop here: not between two commands of
+// one record.
+func (r *run) halts() bool { return r.stopped != nil && !r.partial }
 
 func (r *run) interrupt() {
 	r.done = nil
@@ -146,12 +150,26 @@ func (r *run) forget(p *pipeline, b *Batch) {
 
 // drain waits until all that was handed over is answered for good.
 func (r *run) drain() {
+	r.completeRecords()
 	for r.proceed(); !r.drained() || r.confirmAll() && r.lost == nil; r.proceed() {
 		r.wait(nil)
 	}
 	if r.rep.InputDone || r.broken != nil {
 		r.flush()
 	}
+}
+
+// completeRecords hands over what was taken on when the load is stopped, where
+// records have several commands: else a part of one might have run, and the
+// load would go on from its beginning.
+func (r *run) completeRecords() {
+	if r.stopped == nil || !r.several {
+		return
+	}
+	partial := r.partial
+	r.partial = true
+	r.flush()
+	r.partial = partial
 }
 
 func (r *run) drained() bool {
