@@ -18,6 +18,7 @@ type ending struct {
 	given    *commandLine
 	report   *loader.Report
 	err      error // why it stopped early; may join several
+	files    *keeping
 }
 
 // status returns the exit status: the gravest of what happened.
@@ -41,14 +42,14 @@ func (e *ending) status() int {
 		return exitConnect
 	}
 	for _, err := range causes(e.err) {
-		if !errors.Is(err, loader.ErrTooManyErrors) && !errors.Is(err, loader.ErrHopeless) {
+		if _, own := errors.AsType[*ownFileError](err); !own && !errors.Is(err, loader.ErrTooManyErrors) && !errors.Is(err, loader.ErrHopeless) {
 			return exitInput
 		}
 	}
 	switch {
 	case e.err != nil:
 		return exitStopped
-	case e.errors() > 0:
+	case e.errors() > 0, e.report.EarlierErrors > 0:
 		return exitErrors
 	}
 	return 0
@@ -66,7 +67,10 @@ func causes(err error) []error {
 }
 
 // short tells whether there were fewer records than expected.
-func (e *ending) short() bool { return e.report.InputDone && e.report.Records < e.settings.load.Expect }
+func (e *ending) short() bool { return e.report.InputDone && e.records() < e.settings.load.Expect }
+
+// records counts the records, those of earlier runs, too.
+func (e *ending) records() int64 { return e.report.EarlierRecords + e.report.Records }
 
 // afterFailed tells whether all went in, but for the command of --after.
 func (e *ending) afterFailed() bool {
@@ -101,8 +105,8 @@ func (c *console) end(e *ending) {
 	c.kinds(e.report.Kinds)
 	switch {
 	case e.short():
-		c.printf("%d records, but --expect wants %d\n", e.report.Records, e.settings.load.Expect)
-	case e.report.InputDone && e.report.Records == 0:
+		c.printf("%d records, but --expect wants %d\n", e.records(), e.settings.load.Expect)
+	case e.report.InputDone && e.records() == 0:
 		c.warn("nothing was loaded: there are no records in the input")
 	}
 	switch {
@@ -110,6 +114,7 @@ func (c *console) end(e *ending) {
 	case e.connected():
 		c.fate(e)
 		c.atRisk(e)
+		c.kept(e)
 		c.rates(e.report)
 		c.nodes(e.report)
 		c.meanwhile(e.report)

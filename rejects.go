@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"strings"
 
@@ -19,6 +20,7 @@ import (
 type rejects struct {
 	refused, unknown recordFiles
 	why              *wholeFile // FILE.reasons; nil until it is needed
+	leftOut          int        // records that are in none of them
 
 	ops     parser.Ops
 	args    [][]byte
@@ -36,6 +38,7 @@ const (
 const (
 	leftSecret = "its command may carry a password"
 	leftLong   = "it was too long to be kept"
+	leftBlock  = "its block was too long to be kept: --window-bytes is what there is room for"
 )
 
 // openRejects makes FILE for a load that begins in database db and has the
@@ -92,10 +95,11 @@ func (r *rejects) keep(files *recordFiles, x *keptRecord, args [][]byte) (left s
 	case isSecret(args):
 		left = leftSecret
 	case x.text == nil:
-		left = leftLong
+		left = cmp.Or(x.left, leftLong)
 	default:
 		return "", files.write(x, r.ops.Find(args).Name == "SELECT")
 	}
+	r.leftOut++
 	return left, files.remark(x, left)
 }
 

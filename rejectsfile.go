@@ -19,6 +19,10 @@ type keptRecord struct {
 	// command is the one of its commands that matters, in RESP; nil where none
 	// was made.
 	command []byte
+
+	follows bool   // it belongs to the one before it: nothing may stand between
+	seals   bool   // nothing may stand behind it: it is the last of a block without an end
+	left    string // why there is no text, if it is not its length
 }
 
 // layout is what the records of one file have in common, so that they can be
@@ -54,6 +58,8 @@ type recordFiles struct {
 	db   int // selected before the first record of each
 	made []*recordFile
 	buf  []byte
+
+	count int // records written
 }
 
 // recordFile is one of them.
@@ -61,6 +67,7 @@ type recordFile struct {
 	*wholeFile
 	layout layout
 	db     int // selected where it ends; -1 when that is not known
+	sealed bool
 }
 
 // write appends a record. Selects says that the record changes the database,
@@ -71,7 +78,7 @@ func (s *recordFiles) write(r *keptRecord, selects bool) error {
 		return err
 	}
 	s.buf = f.appendHead(s.buf[:0])
-	if r.layout.format == commandsFormat && r.db != f.db {
+	if r.layout.format == commandsFormat && r.db != f.db && !r.follows {
 		s.buf = appendSelect(s.buf, r.db, r.isRESP)
 	}
 	s.buf = append(s.buf, r.text...)
@@ -81,9 +88,14 @@ func (s *recordFiles) write(r *keptRecord, selects bool) error {
 	if err := s.flush(f); err != nil {
 		return err
 	}
-	if f.db = r.db; selects {
+	switch {
+	case selects:
 		f.db = -1
+	case !r.follows:
+		f.db = r.db
 	}
+	f.sealed = f.sealed || r.seals
+	s.count++
 	return nil
 }
 
@@ -116,7 +128,7 @@ func (s *recordFiles) file(l layout) (*recordFile, error) {
 		if f.size == 0 {
 			f.layout = l // made before there was a record
 		}
-		if f.layout == l {
+		if f.layout == l && !f.sealed {
 			return f, nil
 		}
 	}
@@ -133,7 +145,7 @@ func (s *recordFiles) create(l layout) (*recordFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &recordFile{&wholeFile{file: file}, l, s.db}
+	f := &recordFile{wholeFile: &wholeFile{file: file}, layout: l, db: s.db}
 	s.made = append(s.made, f)
 	return f, nil
 }

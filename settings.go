@@ -16,14 +16,19 @@ type settings struct {
 	server     endpoint
 	load       loader.Config // without its functions
 	lock       string        // file, or ""
+	rejects    string        // file, or ""
+	checkpoint string        // file, or ""
+	replies    string        // file, or ""
 	maxErrors  string        // as it was typed
 	quiet      bool
 	progress   string // auto, bar, plain or none
 	summary    string // text or json
 	showValues bool
 	dryRun     bool
-	as         string // of convert: resp or commands
-	slots      bool
+
+	repliesFull bool
+	as          string // of convert: resp or commands
+	slots       bool
 }
 
 // config joins the settings with what watches the load.
@@ -59,10 +64,12 @@ func readSettings(c *cli.Context, given *commandLine) (*settings, error) {
 			OnDisconnect: o.onDisconnect(), RetryFor: o.duration("retry-for", 30*time.Second), WaitReady: o.duration("wait-ready", 0),
 			After: o.after(), Expect: o.count("expect", 0),
 		},
-		lock: c.String("lock"), maxErrors: c.String("max-errors"), quiet: c.Bool("quiet"), showValues: c.Bool("show-values"), dryRun: c.Bool("dry-run"),
+		lock: c.String("lock"), rejects: c.String("rejects"), checkpoint: c.String("checkpoint"),
+		replies: c.String("replies"), repliesFull: c.Bool("replies-full"), maxErrors: c.String("max-errors"), quiet: c.Bool("quiet"), showValues: c.Bool("show-values"), dryRun: c.Bool("dry-run"),
 		as: o.word("as", "resp", "commands"), slots: c.Bool("slots"),
 		progress: o.word("progress", "auto", "bar", "plain", "none"), summary: o.word("summary", "text", "json"),
 	}
+	o.ownFiles()
 	s.load.MaxErrors, s.load.MaxErrorsPercent = o.maxErrors()
 	if given.command == "load" {
 		s.server = o.endpoint(given.program)
