@@ -90,7 +90,7 @@ func TestRepliesHoldTheLoadUp(t *testing.T) {
 	cfg.OnSettled = func(b *Batch) error {
 		if slow {
 			slow = false
-			time.Sleep(time.Second) // longer than the timeout
+			time.Sleep(time.Second)         // longer than the timeout
 			if n := asked.Load(); n > 700 { // what is at hand, a batch, and what the sockets hold
 				t.Errorf("%d replies of 60 KB were read", n)
 			}
