@@ -13,7 +13,7 @@ func (c *console) resumes(j *journal) {
 	}
 	c.say(from.where(j.file.path) + from.again())
 	if len(from.Changed) > 0 {
-		c.warn("before this place the input has changed the connection by %s: that is not done again", strings.Join(from.Changed, ", "))
+		c.warn("before this place the input has changed the connection by %s: that is not done again", printable(strings.Join(from.Changed, ", ")))
 	}
 	if now := j.settings.server.name(); from.Server != now {
 		c.printf("WARNING: %s was written by a load into %s, and this one is into %s\n", printable(j.file.path), printable(from.Server), printable(now))

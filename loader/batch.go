@@ -164,7 +164,7 @@ func (b *Batch) add(n int64, pos parser.Pos, class parser.Class, flags uint16) {
 }
 
 // append appends a command, which comes from s.
-func (b *Batch) append(c *parser.Command, s source) {
+func (b *Batch) append(c *parser.Command, s origin) {
 	if c.Raw != nil {
 		b.resp = append(b.resp, c.Raw...)
 	} else {

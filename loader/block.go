@@ -173,7 +173,7 @@ func (b *Batch) take(from *Batch, i int) {
 	b.places = append(b.places, p)
 	if b.traced {
 		b.traces = append(b.traces, trace{})
-		s := from.sourceOf(i)
+		s := from.originOf(i)
 		s.text = nil
 		b.trace(s)
 	}

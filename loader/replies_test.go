@@ -46,6 +46,37 @@ func TestReplies(t *testing.T) {
 	}
 }
 
+// TestRepliesOfLongBlock holds that what is let go of a block leaves its replies.
+func TestRepliesOfLongBlock(t *testing.T) {
+	server := redistest.Start(t)
+	cfg := resuming(server.Addr)
+	cfg.WindowBytes, cfg.KeepReplies, cfg.KeepSource = 16<<10, 100, true
+	const commands = 3000
+	var replies []string
+	cfg.OnSettled = func(b *Batch) error {
+		for i := range b.Len() {
+			replies = append(replies, string(b.Reply(i)))
+		}
+		return nil
+	}
+	rep, err := Run(context.Background(), script("SET a 1\nMULTI\n"+strings.Repeat("INCR n\n", commands)+"EXEC"), cfg)
+	if err != nil || len(replies) != commands+3 || rep.Replies != commands+3 {
+		t.Fatalf("%v, %d replies, %+v", err, len(replies), rep)
+	}
+	for i, reply := range replies {
+		want := "+QUEUED\r\n"
+		switch i {
+		case 0, 1:
+			want = "+OK\r\n"
+		case commands + 2:
+			want = "*3000\r\n:1\r\n"
+		}
+		if !strings.HasPrefix(reply, want) || len(reply) > 100 {
+			t.Errorf("reply %d is %q", i, reply)
+		}
+	}
+}
+
 func TestTakeReply(t *testing.T) {
 	for _, row := range []struct {
 		adds bool

@@ -20,7 +20,7 @@ func (r *run) takeSpecial(p *pipeline, c *parser.Command) error {
 	if spoiled > 0 {
 		return r.replaceExec(p, c, block, spoiled)
 	}
-	p.batch.append(c, sourceOf(c, block))
+	p.batch.append(c, originOf(c, block))
 	if discarded {
 		p.batch.places[p.batch.Len()-1].flags |= unrun
 	}
@@ -53,7 +53,7 @@ func (r *run) openedBy() int64 {
 // was refused.
 func (r *run) replaceExec(p *pipeline, c *parser.Command, block int64, line int) error {
 	r.discard(p.batch, c.N, c.Pos, parser.Exec)
-	s := sourceOf(c, block)
+	s := originOf(c, block)
 	s.asSent = false // the DISCARD is
 	p.batch.trace(s)
 	r.failHere(p.batch, fmt.Sprintf("EXEC not sent: line %d of its block was refused, so none of it ran", line))
@@ -73,7 +73,7 @@ func (r *run) breakBlock() error {
 		return err
 	}
 	r.discard(p.batch, b.Mark.N, b.Pos, parser.Discard)
-	p.batch.trace(source{last: true, block: b.Mark.N})
+	p.batch.trace(origin{last: true, block: b.Mark.N})
 	r.failHere(p.batch, "MULTI without EXEC: its block was discarded at the end of the file")
 	return r.cutFull(p)
 }

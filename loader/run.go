@@ -223,7 +223,7 @@ func (r *run) take(slot int, c *parser.Command) error {
 	if c.Raw == nil {
 		size = parser.CommandSize(c.Args)
 	}
-	s := sourceOf(c, r.openedBy())
+	s := originOf(c, r.openedBy())
 	p, err := r.room(slot, c.N, c.Pos, size+s.size(), nil)
 	if err != nil {
 		return err
@@ -244,11 +244,11 @@ func (r *run) refuse(bad *parser.Error) error {
 	if err := r.begin(mark.N, mark.File); err != nil {
 		return err
 	}
-	return r.refuseAt(mark.N, bad.Pos, bad.Err.Error(), source{text: bad.Src, last: true})
+	return r.refuseAt(mark.N, bad.Pos, bad.Err.Error(), origin{text: bad.Src, last: true})
 }
 
 // refuseAt notes that the record at hand is refused, or a command of it.
-func (r *run) refuseAt(n int64, pos parser.Pos, text string, s source) error {
+func (r *run) refuseAt(n int64, pos parser.Pos, text string, s origin) error {
 	r.block.Spoil(pos.Line)
 	s.block, s.asSent = r.openedBy(), false
 	slot := anywhere

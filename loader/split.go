@@ -15,7 +15,7 @@ type split struct {
 	nodes  []string // from which
 	n      int64
 	pos    parser.Pos
-	from   source
+	from   origin
 	adds   bool   // its reply is the sum of those to the pieces
 	reply  []byte // with Config.KeepReplies
 
@@ -35,7 +35,7 @@ func (r *run) takeEverywhere(c *parser.Command, pipes []*pipeline) error {
 	r.taken(c.Last)
 	r.leader, r.stateBad = pipes[0], false
 	defer func() { r.leader = nil }()
-	s := &split{left: len(pipes), n: c.N, pos: c.Pos, from: keptSource(c)}
+	s := &split{left: len(pipes), n: c.N, pos: c.Pos, from: keptOrigin(c)}
 	for _, p := range pipes {
 		if p.batch == nil {
 			r.newBatch(p, c.Pos, nil)
@@ -51,10 +51,10 @@ func (r *run) takeEverywhere(c *parser.Command, pipes []*pipeline) error {
 	return nil
 }
 
-// keptSource returns where a command comes from whose pieces are not that: its
+// keptOrigin returns where a command comes from whose pieces are not that: its
 // text is kept.
-func keptSource(c *parser.Command) source {
-	s := sourceOf(c, 0)
+func keptOrigin(c *parser.Command) origin {
+	s := originOf(c, 0)
 	s.asSent = false
 	s.text = bytes.Clone(s.text)
 	return s
@@ -72,7 +72,7 @@ func (r *run) masters() (pipes []*pipeline) {
 // for each slot.
 func (r *run) takeSplit(c *parser.Command) error {
 	pieces := piecesOf(c)
-	s := &split{left: len(pieces), n: c.N, pos: c.Pos, from: keptSource(c), adds: true}
+	s := &split{left: len(pieces), n: c.N, pos: c.Pos, from: keptOrigin(c), adds: true}
 	for _, piece := range pieces {
 		p, err := r.room(piece.slot, c.N, c.Pos, parser.CommandSize(piece.args)+s.from.size(), nil)
 		if err != nil {

@@ -28,7 +28,7 @@ type withheld struct {
 	pos   parser.Pos
 	class parser.Class
 	resp  []byte // nil when it has gone
-	source
+	origin
 }
 
 func (t *router) unpin() { t.pinned, t.mixed, t.withheld, t.size = false, false, nil, 0 }
@@ -109,7 +109,7 @@ func (r *run) takeWide(c *parser.Command, other []byte) error {
 	case c.Op.Splits:
 		return r.takeSplit(c)
 	}
-	return r.refuseAt(c.N, c.Pos, differentSlots(first, other), sourceOf(c, 0))
+	return r.refuseAt(c.N, c.Pos, differentSlots(first, other), originOf(c, 0))
 }
 
 // differentSlots says why a command cannot be sent to a cluster.
@@ -136,7 +136,7 @@ func (r *run) watch(c *parser.Command) error {
 	if other := r.otherKey(t.slot); other != nil {
 		if t.owners != nil {
 			return r.refuseAt(c.N, c.Pos, fmt.Sprintf("key of another slot than the first one that is watched: %s (slot %d, not %d)",
-				quoteKey(other), parser.Slot(other), t.slot), sourceOf(c, 0))
+				quoteKey(other), parser.Slot(other), t.slot), originOf(c, 0))
 		}
 		if err := r.mix(); err != nil {
 			return err
@@ -168,7 +168,7 @@ func (r *run) openBlock(c *parser.Command) error {
 func (r *run) withhold(c *parser.Command) {
 	t := &r.router
 	resp := parser.AppendCommand(nil, c.Args)
-	s := sourceOf(c, r.openedBy())
+	s := originOf(c, r.openedBy())
 	s.text = bytes.Clone(s.text)
 	t.withheld = append(t.withheld, withheld{r.markHere(nil), c.Pos, c.Op.Class, resp, s})
 	t.size += len(resp) + s.size()
@@ -192,7 +192,7 @@ func (r *run) spreadInBlock(c *parser.Command) error {
 	if other := r.otherKey(t.slot); other != nil {
 		if t.owners != nil {
 			return r.refuseAt(c.N, c.Pos, fmt.Sprintf("key of another slot than the first one of its block: %s (slot %d, not %d)",
-				quoteKey(other), parser.Slot(other), t.slot), sourceOf(c, 0))
+				quoteKey(other), parser.Slot(other), t.slot), originOf(c, 0))
 		}
 		if err := r.mix(); err != nil {
 			return err
@@ -224,13 +224,13 @@ func (r *run) pin(keys [][]byte) error {
 	r.blockPipe = r.pipeOf(t.slot)
 	for i := range t.withheld {
 		w := &t.withheld[i]
-		p, err := r.room(ofBlock, w.mark.N, w.pos, len(w.resp)+w.source.size(), &w.mark)
+		p, err := r.room(ofBlock, w.mark.N, w.pos, len(w.resp)+w.origin.size(), &w.mark)
 		if err != nil {
 			return err
 		}
 		p.batch.resp = append(p.batch.resp, w.resp...)
 		p.batch.add(w.mark.N, w.pos, w.class, 0)
-		p.batch.trace(w.source)
+		p.batch.trace(w.origin)
 		p.batch.plain = false
 		w.resp = nil
 		if err := r.cutFull(p); err != nil {

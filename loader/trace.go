@@ -6,7 +6,7 @@ import "respipe/parser"
 // is asked to.
 const traceBytes = 16
 
-// trace is what else is known of a command. Its record's source text lies in
+// trace is what else is known of a command. Its record's origin text lies in
 // the batch, once for all commands of the record that are there.
 type trace struct {
 	from, to uint32 // of the source text
@@ -23,8 +23,8 @@ const (
 	blockade       // it is part of a block, from MULTI to EXEC
 )
 
-// source is where a command comes from: what its trace is made of.
-type source struct {
+// origin is where a command comes from: what its trace is made of.
+type origin struct {
 	text   []byte // of its record; nil where that is not kept
 	asSent bool
 	index  int
@@ -32,14 +32,14 @@ type source struct {
 	block  int64 // record of the MULTI of its block; 0 outside of one
 }
 
-// sourceOf returns that of a command that the source of the load has handed
+// originOf returns that of a command that the source of the load has handed
 // out; block is the record of the MULTI before it, or 0.
-func sourceOf(c *parser.Command, block int64) source {
-	return source{text: c.Src, asSent: c.Raw != nil && c.Src != nil, index: c.Index, last: c.Last, block: block}
+func originOf(c *parser.Command, block int64) origin {
+	return origin{text: c.Src, asSent: c.Raw != nil && c.Src != nil, index: c.Index, last: c.Last, block: block}
 }
 
 // size is how many bytes are kept of the source text, at most.
-func (s *source) size() int {
+func (s *origin) size() int {
 	if s.asSent {
 		return 0
 	}
@@ -48,7 +48,7 @@ func (s *source) size() int {
 
 // trace notes where the command that was added last comes from, if the batch
 // keeps that.
-func (b *Batch) trace(s source) {
+func (b *Batch) trace(s origin) {
 	if !b.traced {
 		return
 	}
@@ -83,11 +83,11 @@ func (b *Batch) sharesText(i int) bool {
 	return i > 0 && b.traces[i-1].marks&hasText != 0 && b.places[i-1].record == b.places[i].record
 }
 
-// sourceOf returns where command i comes from.
-func (b *Batch) sourceOf(i int) (s source) {
+// originOf returns where command i comes from.
+func (b *Batch) originOf(i int) (s origin) {
 	if b.traced {
 		t := &b.traces[i]
-		s = source{asSent: t.marks&asSent != 0, index: int(t.index), last: t.marks&lastOf != 0, block: b.Block(i)}
+		s = origin{asSent: t.marks&asSent != 0, index: int(t.index), last: t.marks&lastOf != 0, block: b.Block(i)}
 		if s.text = b.Src(i); s.asSent {
 			s.text = []byte{}
 		}
