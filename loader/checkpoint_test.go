@@ -109,6 +109,7 @@ func TestStopBehindWatch(t *testing.T) {
 		{"SET a 1\nWATCH a\nGET a\nGET b\nMULTI\nINCR n\nEXEC", 3, 2},
 		{"SET a 1\nWATCH a\nUNWATCH\nGET a\nGET b\nMULTI\nINCR n\nEXEC", 4, 5},
 		{"WATCH a\nMULTI\nINCR n\nEXEC\nGET a\nGET b", 5, 6},
+		{"WATCH a\nMULTI\nINCR n\n---\nGET a\nGET b\nGET c", 4, 5},
 	} {
 		server := redistest.Start(t)
 		cfg := resuming(server.Addr)

@@ -66,7 +66,7 @@ func (r *run) breakBlock() error {
 		return err
 	}
 	b := r.block
-	r.block = OpenBlock{}
+	r.block, r.saves.watch = OpenBlock{}, nil
 	r.router.unpin()
 	p, err := r.room(ofBlock, b.Mark.N, b.Pos, 0, &b.Mark)
 	if err != nil {
