@@ -3,13 +3,9 @@ package loader
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"respipe/internal/redistest"
 	"respipe/parser"
@@ -52,7 +48,7 @@ func TestExactlyOnceTransactions(t *testing.T) {
 		name, input string
 		errors      string // "file:line text" of each, joined by a semicolon
 		replies     int64
-		setup       string // commands for redis-cli, joined by a semicolon
+		setup       string // a command for redis-cli
 		want        string // "COMMAND: answer", joined by a semicolon
 		db          int    // behind the last record
 	}{
@@ -82,12 +78,16 @@ func TestExactlyOnceTransactions(t *testing.T) {
 		{"FLUSHALL", "INCR n\nFLUSHALL\nINCR n\n" + long + "FLUSHDB", "", 2504, "", "DBSIZE: 1", 0},
 		{"the key itself", "DEL respipe:load\nINCR n\nRENAME respipe:load x\nLPUSH respipe:load x\nINCR n", "a.txt:3 ERR no such key", 5, "", "GET n: 2", 0},
 		{"a block with a wrong end", "MULTI\nINCR n\nEXEC x\nINCR n\nDISCARD x", "a.txt:3 EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command;a.txt:5 DISCARD without MULTI", 4, "", "GET n: 1", 0},
+		{"long replies", strings.Repeat("GET big\nINCR n\n", 60), "", 120, "SETRANGE big 1000000 x", "GET n: 60", 0},
 		{"waiting", "BLPOP empty 0.1\nINCR n\nMULTI\nBLPOP empty 0\nEXEC", "", 5, "", "GET n: 1", 0},
 		{"what changes the connection", "CLIENT SETNAME me\nCLIENT GETNAME\nINCR n\nASKING", "a.txt:4 ERR This instance has cluster support disabled", 4, "", "GET n: 1", 0},
 		{"commands that wait outside", "SAVE\nINCR n", "a.txt:1 ERR Command not allowed inside a transaction", 2, "", "GET n: 1", 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			server.CLI("FLUSHALL")
+			if test.setup != "" {
+				server.CLI(strings.Fields(test.setup)...)
+			}
 			cfg := once(server.Addr, test.input)
 			var s shown
 			cfg.OnSettled = s.settled
@@ -118,73 +118,3 @@ func TestExactlyOnceTransactions(t *testing.T) {
 		})
 	}
 }
-
-func TestExactlyOnceStops(t *testing.T) {
-	server := redistest.Start(t, "--maxmemory-policy", "noeviction")
-	replica := redistest.Start(t, "--replicaof", "127.0.0.1 1")
-	_ = replica
-	input := "INCR n\nINCR n\nINCR n\nINCR n"
-	for _, test := range []struct {
-		name        string
-		input       string
-		at          int64  // record before which it happens
-		happens     string // commands for redis-cli, joined by a semicolon
-		why         string
-		refused     bool
-		n           string
-		acked, left int64
-		mend        string
-	}{
-		{"OOM", input, 3, "CONFIG SET maxmemory 1", "OOM", true, "2", 2, 2, "CONFIG SET maxmemory 0"},
-		{"READONLY", input, 3, "REPLICAOF 127.0.0.1 1", "READONLY", true, "2", 2, 2, "REPLICAOF NO ONE"},
-		{"rights", input, 3, "ACL SETUSER default -set", "NOPERM", true, "2", 2, 2, "ACL SETUSER default +@all"},
-		{"another run", input, 3, "SET respipe:load {\"token\":\"other\"}", "another run has taken over", false, "2", 2, 2, "DEL respipe:load"},
-		{"gone", input, 3, "DEL respipe:load", "the position is gone", false, "2", 2, 2, ""},
-		{"emptied", input, 3, "FLUSHALL", "the position is gone", false, "", 2, 2, ""},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			server.CLI("FLUSHALL")
-			cfg := once(server.Addr, test.input)
-			cfg.Window = 2
-			var s shown
-			cfg.OnSettled = s.settled
-			src := script(test.input)
-			src.before = func(n int64) {
-				if n != test.at {
-					return
-				}
-				for p, err := ReadPosition(context.Background(), cfg, "load"); p.reach().n < 2; p, err = ReadPosition(context.Background(), cfg, "load") {
-					if err != nil {
-						t.Fatal(err)
-					}
-				}
-				for line := range strings.SplitSeq(test.happens, ";") {
-					server.CLI(strings.Fields(line)...)
-				}
-			}
-			rep, err := Run(context.Background(), src, cfg)
-			bad, ok := errors.AsType[*PositionError](err)
-			if !ok || bad.Refused != test.refused || !strings.Contains(err.Error(), test.why) || !strings.Contains(err.Error(), "respipe:load") {
-				t.Errorf("%v", err)
-			}
-			if rep.Acknowledged != test.acked || rep.NotSent != test.left || rep.Unknown != 0 || rep.Errors != 0 || rep.Position.N != 3 {
-				t.Errorf("%+v", rep)
-			}
-			if test.mend != "" {
-				server.CLI(strings.Fields(test.mend)...)
-			}
-			if got := server.CLI("GET", "n"); got != test.n {
-				t.Errorf("n is %s", got)
-			}
-			if test.refused { // the same again, when that is mended, does the rest
-				if rep, err := runOnce(t, test.input, once(server.Addr, test.input)); err != nil || rep.Acknowledged != test.left || server.CLI("GET", "n") != "4" {
-					t.Errorf("%v, %+v", err, rep)
-				}
-			}
-		})
-	}
-}
-
-var _ = fmt.Sprint
-var _ net.Conn
-var _ time.Duration
