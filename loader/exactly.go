@@ -32,10 +32,9 @@ type ExactlyOnce struct {
 	// Identity, if set, returns what tells the input and the options at a mark,
 	// as JSON. It is kept as Position.Input.
 	Identity func(parser.Mark) (json.RawMessage, error)
-	// Reopen, if set, returns a source that begins like one for From, for a
-	// position that has been moved since: by a server that lost what it had
-	// acknowledged, or by a run that was not at its end. The older source is not
-	// used any more.
+	// Reopen, if set, returns a source that begins as it does for From, for an
+	// earlier position: the server has lost what it had acknowledged. The older
+	// source is not used any more.
 	Reopen func(*Position) (Source, error)
 }
 
@@ -137,8 +136,8 @@ func newExactly(ctx context.Context, src Source, cfg Config) *exactly {
 	return x
 }
 
-// open connects and claims the position. Where that is not the one that the
-// source was opened for, the input is read again from there.
+// open connects and claims the position. Where the source does not come to it,
+// the input is read again from there.
 func (x *exactly) open() error {
 	g, err := x.connectFirst()
 	if err != nil {
@@ -169,18 +168,25 @@ func (x *exactly) open() error {
 	if p := x.first; p != nil {
 		x.rep.EarlierRecords, x.rep.EarlierErrors = p.Records, p.Errors
 	}
-	if !x.held.Done && !x.first.same(x.once.From) {
-		err = x.reopen(x.first)
+	if x.held.Done || x.comesTo(x.first) {
+		return nil
 	}
-	return err
+	return x.reopen(x.first)
 }
 
 // mayBegin reports whether a run may begin at what it finds under the key.
 func (x *exactly) mayBegin(found *Position) error {
-	if found.same(x.once.From) || x.once.Reopen != nil {
+	if x.comesTo(found) || x.once.Reopen != nil {
 		return nil
 	}
 	return x.contested(found)
+}
+
+// comesTo reports whether the source comes to a position: what a run has done
+// that was not at its end when From was read can be passed over, too.
+func (x *exactly) comesTo(p *Position) bool {
+	from := x.once.From
+	return p.same(from) || p != nil && from != nil && !p.reach().before(from.reach())
 }
 
 // startAt makes the load go on from a position, nil for the beginning.

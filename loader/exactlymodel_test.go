@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,23 +36,19 @@ type onceSchedule struct {
 
 func randomOnce(rng *rand.Rand) *onceSchedule {
 	s := &onceSchedule{
-		lines: randomLoad(rng, 100+rng.IntN(600)),
+		lines: traced(rng, randomLoad(rng, 200+rng.IntN(1000))),
 		limit: []int{1, 2, 8, 40, 200, 1000}[rng.IntN(6)],
 		reads: rng.IntN(4) > 0,
 		after: time.Duration(rng.IntN(40)) * time.Millisecond,
 		pause: time.Duration(rng.IntN(3)) * time.Millisecond / 2,
 	}
-	for range rng.IntN(5) {
-		f := redistest.Fault{Piece: 1 + rng.IntN(500), Delay: 100 * time.Microsecond}
-		if rng.IntN(3) > 0 {
-			f = randomFault(rng)
-		}
-		s.faults = append(s.faults, f)
+	for range rng.IntN(8) {
+		s.faults = append(s.faults, randomOnceFault(rng))
 	}
 	for range rng.IntN(4) {
 		s.kills = append(s.kills, time.Duration(1+rng.IntN(40))*time.Millisecond)
 	}
-	switch rng.IntN(8) {
+	switch rng.IntN(9) {
 	case 0:
 		s.name = "CLIENT KILL"
 		s.strike = func(r *redistest.Server) { r.CLI("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") }
@@ -61,7 +58,7 @@ func randomOnce(rng *rand.Rand) *onceSchedule {
 	case 2:
 		s.name = "SIGKILL"
 		s.strike = func(r *redistest.Server) { r.Kill(); r.Restart() }
-	case 3:
+	case 3, 6:
 		s.name = "SIGKILL behind a save"
 		lost := time.Duration(rng.IntN(20)) * time.Millisecond
 		s.strike = func(r *redistest.Server) { r.CLI("SAVE"); time.Sleep(lost); r.Kill(); r.Restart() }
@@ -77,6 +74,41 @@ func randomOnce(rng *rand.Rand) *onceSchedule {
 		s.strike = func(r *redistest.Server) { r.CLI("EVAL", slowScript, "0", strconv.Itoa(20+rng.IntN(100))) }
 	}
 	return s
+}
+
+// traced has some of the commands leave a trace that no later one covers.
+func traced(rng *rand.Rand, lines []string) []string {
+	for i, line := range lines {
+		if line != "MULTI" && line != "EXEC" && rng.IntN(3) == 0 {
+			lines[i] = fmt.Sprint("RPUSH trace ", i)
+		}
+	}
+	return lines
+}
+
+// randomOnceFault is mostly one behind the greeting, whose longest part is the
+// reply to INFO. What was sent may go on to the server for long.
+func randomOnceFault(rng *rand.Rand) (f redistest.Fault) {
+	requests, replies := int64(200+rng.IntN(20000)), int64(6000+rng.IntN(12000))
+	switch rng.IntN(8) {
+	case 0:
+		f.CutRequests = requests
+	case 1:
+		f.CutRequests, f.GoOn = requests, true
+	case 2:
+		f.CutReplies = replies
+	case 3, 4, 5:
+		f.CutReplies, f.GoOn = replies, true
+	case 6:
+		f.Garbage = replies
+	case 7:
+		f.Stall, f.StallFor = replies, time.Duration(rng.IntN(600))*time.Millisecond
+	}
+	f.Reset = rng.IntN(2) == 0
+	if rng.IntN(2) == 0 {
+		f.Piece, f.Delay = 50+rng.IntN(1000), time.Duration(1+rng.IntN(10))*100*time.Microsecond
+	}
+	return f
 }
 
 func (s *onceSchedule) String() string {
@@ -160,7 +192,7 @@ func (s *onceSchedule) check(t *testing.T, server *redistest.Server, ends map[st
 			model.run(args)
 		}
 	}
-	if got := readDatabase(server, modelKeys); got.String() != model.String() {
+	if got := readDatabase(server, append(slices.Clone(modelKeys), "trace")); got.String() != model.String() {
 		t.Errorf("the database holds\n%v\nand one load would leave\n%v", got, model)
 	}
 }
