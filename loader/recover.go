@@ -450,6 +450,9 @@ func (r *run) leave(p *pipeline) {
 	}
 	p.conn.close()
 	for _, e := range r.mail.take() {
+		if e.kind == named {
+			continue // it will be told again
+		}
 		q := e.from.pipe
 		switch {
 		case e.from != q.conn:

@@ -108,9 +108,15 @@ func Run(ctx context.Context, src Source, cfg Config) (*Report, error) {
 	if r.ticks = newTicker(cfg.Timeout); r.ticks != nil {
 		defer r.ticks.Stop()
 	}
+	if cfg.Master != nil {
+		watching, stop := context.WithCancel(ctx)
+		defer stop()
+		go r.watchMaster(watching)
+	}
 	src.Await(r.await)
 	r.load()
 	r.drain()
+	r.stillMaster()
 	r.leaveAll()
 	r.account()
 	r.rep.Window, r.rep.DelayP50, r.rep.DelayP99 = r.tune.window, delayAt(r.tune.delays, 50), delayAt(r.tune.delays, 99)
