@@ -107,6 +107,7 @@ func loadOptions() []cli.Flag {
 			text("wait-ready", "`TIME` to wait for a server that is not up, LOADING, BUSY or MASTERDOWN (none)"),
 			text("on-disconnect", "`WORD` resume, fail or resend: what a broken connection means (resume)"),
 			text("retry-for", "`TIME` to try again what is refused for now, and to connect again (30s)"),
+			text("wait-replicas", "only what `N` replicas have, too, counts as acknowledged (0)"),
 			text("lock", "leave at once when another run holds `FILE`"),
 		),
 		section("Report",

@@ -55,7 +55,7 @@ func readSettings(c *cli.Context, given *commandLine) (*settings, error) {
 		},
 		load: loader.Config{
 			ConnectTimeout: o.duration("connect-timeout", 5*time.Second), Timeout: o.duration("timeout", 30*time.Second),
-			Cluster: c.Bool("cluster"), Connections: o.connections(), Window: o.window(), WindowBytes: o.size("window-bytes", 8<<20), Rate: o.rate(), ByteRate: o.size("byte-rate", 0),
+			Cluster: c.Bool("cluster"), Connections: o.connections(), WaitReplicas: int(o.count("wait-replicas", 0)), Window: o.window(), WindowBytes: o.size("window-bytes", 8<<20), Rate: o.rate(), ByteRate: o.size("byte-rate", 0),
 			OnDisconnect: o.onDisconnect(), RetryFor: o.duration("retry-for", 30*time.Second), WaitReady: o.duration("wait-ready", 0),
 			After: o.after(), Expect: o.count("expect", 0),
 		},

@@ -14,6 +14,7 @@ import (
 var aofFormat = Format{
 	Name: "aof",
 	Exts: []string{".aof"},
+	RESP: true,
 	Commands: func(in *Input, opt *Options) Commands {
 		return &aofReader{commandReader: newCommandReader(in, opt, true), last: true}
 	},
@@ -23,6 +24,7 @@ var aofFormat = Format{
 // must be whole.
 var aofPartFormat = Format{
 	Name: aofFormat.Name,
+	RESP: true,
 	Commands: func(in *Input, opt *Options) Commands {
 		return &aofReader{commandReader: newCommandReader(in, opt, true)}
 	},

@@ -2,6 +2,7 @@ package formats
 
 import (
 	"bytes"
+	"errors"
 
 	"respipe/parser"
 )
@@ -137,4 +138,19 @@ func (r *csvReader) unescape(cell []byte, quoted bool) []byte {
 		r.scratch = append(r.scratch, cell[i])
 	}
 	return r.scratch[from:len(r.scratch):len(r.scratch)]
+}
+
+// kept is that of keeper.
+func (r *csvReader) kept(bool) kept {
+	if r.scan.cause == nil {
+		return kept{}
+	}
+	return kept{ahead: r.scan.breach, cause: r.scan.cause.Error()}
+}
+
+// goOn is that of keeper.
+func (r *csvReader) goOn(k kept) {
+	if k.ahead > 0 {
+		r.scan.breach, r.scan.cause = k.ahead, errors.New(k.cause)
+	}
 }

@@ -25,6 +25,7 @@ func (r *csvReader) readHint() error {
 		r.delim = bytes.Clone(delim)
 		r.scan.delim = r.delim
 	}
+	r.top = append(append(r.top, line...), '\n')
 	return r.in.skipLine()
 }
 

@@ -291,7 +291,7 @@ func (s *csvScan) refuse(err error) error {
 	if end := pos.Offset + int64(s.at); end > s.breach {
 		s.breach, s.cause = end, err
 	}
-	if err := s.in.skipLine(); err != nil {
+	if _, err := s.in.Line(s.max); err != nil && err != errTooLong {
 		return err
 	}
 	return &parser.Error{Pos: pos, Err: err}

@@ -24,23 +24,26 @@ var errClosed = errors.New("the input was closed")
 // which stands in err then. The receiver gives chunks back by free, which has
 // room for all of them.
 type feed struct {
-	files []string
-	stdin io.Reader
-	asked *charset     // the encoding asked for; nil for none
-	found []*charset   // by file, known with its first chunk; nil where its bytes pass as they are
-	taken atomic.Int64 // bytes read from the files
-	ready chan []byte
-	free  chan []byte
-	done  chan struct{} // closed by the receiver, which wants no more
-	made  int           // buffers that there are
-	err   error
+	files  []string
+	stdin  io.Reader
+	first  int           // the file to begin with
+	offset int64         // where to begin in it, if that is not its start: then it is read as it stands
+	asked  *charset      // the encoding asked for; nil for none
+	found  []*charset    // by file, known with its first chunk; nil where its bytes pass as they are
+	taken  *atomic.Int64 // bytes read from the files
+	ready  chan []byte
+	free   chan []byte
+	done   chan struct{} // closed by the receiver, which wants no more
+	made   int           // buffers that there are
+	err    error
 }
 
-func newFeed(files []string, stdin io.Reader, asked *charset) *feed {
+func newFeed(files []string, stdin io.Reader, asked *charset, taken *atomic.Int64) *feed {
 	return &feed{
 		files: files,
 		stdin: stdin,
 		asked: asked,
+		taken: taken,
 		found: make([]*charset, len(files)),
 		ready: make(chan []byte, buffers-2),
 		free:  make(chan []byte, buffers),
@@ -51,7 +54,7 @@ func newFeed(files []string, stdin io.Reader, asked *charset) *feed {
 // run reads the files one after another.
 func (f *feed) run() {
 	defer close(f.ready)
-	for i := range f.files {
+	for i := f.first; i < len(f.files); i++ {
 		if f.err = f.read(i); f.err != nil {
 			return
 		}
@@ -66,11 +69,8 @@ func (f *feed) read(i int) error {
 		return err
 	}
 	defer file.Close()
-	r, err := unpack(&rawReader{r: file, taken: &f.taken})
+	r, err := f.text(i, file)
 	if err != nil {
-		return err
-	}
-	if r, f.found[i], err = decode(r, f.asked); err != nil {
 		return err
 	}
 	for empty := 0; empty < 100; {
@@ -99,6 +99,21 @@ func (f *feed) read(i int) error {
 		}
 	}
 	return io.ErrNoProgress
+}
+
+// text returns a reader of the text of the i-th file.
+func (f *feed) text(i int, file io.Reader) (io.Reader, error) {
+	raw := &rawReader{r: file, taken: f.taken}
+	if i == f.first && f.offset > 0 {
+		_, err := file.(io.Seeker).Seek(f.offset, io.SeekStart)
+		return raw, err
+	}
+	r, err := unpack(raw)
+	if err != nil {
+		return nil, err
+	}
+	r, f.found[i], err = decode(r, f.asked)
+	return r, err
 }
 
 // open opens a file. Standard input is not ours to close.

@@ -28,6 +28,7 @@ type Format struct {
 	Name     string
 	Exts     []string // of files, in lower case with their dot
 	Whole    bool     // a record as it stands may be a value
+	RESP     bool     // its source text is written down as RESP
 	Commands func(*Input, *Options) Commands
 	Records  func(*Input, *Options, Want) Records
 }
@@ -101,6 +102,10 @@ type Options struct {
 	// command out, or the expiry. A field of a hash without a value is left out,
 	// unless Missing is "empty".
 	Missing string
+
+	// KeepSource asks for the source text of each record, in Src of its commands
+	// or of its *parser.Error.
+	KeepSource bool
 
 	// Note is told what is worth a word and no error. It may be nil.
 	Note func(pos parser.Pos, text string)

@@ -27,14 +27,15 @@ type Input struct {
 	feed *feed
 	wait parser.Wait
 
-	name   string // of the file at hand
-	line   int    // of the first unread byte
-	offset int64
+	name  string // of the file at hand
+	place        // of the first unread byte
 
 	buf   []byte // the bytes at hand; the unread ones begin at pos
 	pos   int
+	low   int64  // offset of the first byte in buf that is of the file
 	chunk []byte // the chunk that buf is a view into; nil if buf is a buffer of its own
 	own   []byte // such a buffer, kept for the next long record
+	head  []byte // the first bytes of the file, as many as it has room for
 
 	eol byte     // ends a line: LF, and CR in some tables
 	set *charset // of the file, where its text is decoded; else nil
@@ -42,10 +43,16 @@ type Input struct {
 	err error // io.EOF at the end of the file; any other is there to stay
 }
 
+// place is a place in a file, as in parser.Pos.
+type place struct {
+	line   int
+	offset int64
+}
+
 // begin goes to the next file.
 func (in *Input) begin(name string) {
-	in.name, in.line, in.offset = name, 1, 0
-	in.eol, in.set = '\n', nil
+	in.name, in.line, in.offset, in.low = name, 1, 0, 0
+	in.eol, in.set, in.head = '\n', nil, nil
 	if in.err == io.EOF {
 		in.err = nil
 	}
@@ -92,6 +99,10 @@ func (in *Input) Fill() error {
 // join puts the data of a chunk behind the unread bytes: in the room before
 // the data where they fit, else in a buffer of their own.
 func (in *Input) join(chunk []byte) {
+	if n := cap(in.head) - len(in.head); n > 0 {
+		in.head = append(in.head, chunk[room:min(room+n, len(chunk))]...)
+	}
+	in.low = in.offset
 	rest := in.buf[in.pos:]
 	if len(rest) <= room {
 		in.pos = room - len(rest)
@@ -196,14 +207,12 @@ func (in *Input) skipLine() error {
 }
 
 // discard skips n bytes, in bounded memory. Its errors are those of Fill.
-func (in *Input) discard(n int) error {
+func (in *Input) discard(n int64) error {
 	for {
 		b := in.Bytes()
-		if len(b) > n {
-			b = b[:n]
-		}
+		b = b[:min(int64(len(b)), n)]
 		in.Skip(len(b), in.lineEnds(b))
-		n -= len(b)
+		n -= int64(len(b))
 		if n == 0 {
 			return nil
 		}
@@ -241,7 +250,16 @@ func (in *Input) check(pos parser.Pos) error {
 	if in.set == nil {
 		return nil
 	}
-	return in.checkText(in.buf[max(0, in.pos-int(in.offset-pos.Offset)):in.pos])
+	return in.checkText(in.since(pos))
+}
+
+// since returns what has been read since pos; nil if it is not at hand any
+// more.
+func (in *Input) since(pos parser.Pos) []byte {
+	if pos.Offset < in.low {
+		return nil
+	}
+	return in.buf[in.pos-int(in.offset-pos.Offset) : in.pos]
 }
 
 // checkText looks whether text is valid in the encoding of the file.

@@ -42,12 +42,11 @@ type jsonReader struct {
 	items   jsonItems
 	members []jsonMember // of the record
 
-	mayOpen bool  // an array here is a file of records
-	inArray bool  // this is one
-	first   bool  // none of its elements has been read
-	opened  int   // line where it began
-	passing bool  // behind a refused line
+	jsonPlace
+	at      flags // the place of the last record
+	opened  int   // line where the array began
 	checked int64 // offset up to which lines have been checked
+	looked  int64 // that, where a line was too long for one look
 
 	columns []jsonColumn // parallel to want.Names
 	names   [][]byte
@@ -57,7 +56,8 @@ type jsonReader struct {
 }
 
 func newJSONReader(in *Input, opt *Options, want Want) *jsonReader {
-	r := &jsonReader{in: in, opt: opt, want: want, max: opt.maxRecord(), mayOpen: true}
+	r := &jsonReader{in: in, opt: opt, want: want, max: opt.maxRecord()}
+	r.mayOpen = true
 	for _, name := range want.Names {
 		base, _ := parser.SpreadName(name)
 		r.columns = append(r.columns, newColumn(base))
@@ -92,10 +92,23 @@ func (r *jsonReader) Head() ([]string, error) {
 
 // Read reads the next record.
 func (r *jsonReader) Read(rec *parser.Record) error {
+	before := r.jsonPlace
+	err := r.read(rec)
+	if _, refused := err.(*parser.Error); err != nil && err != io.EOF && !refused {
+		r.jsonPlace = before
+	}
+	return err
+}
+
+// read is Read, which may leave off somewhere in the record.
+func (r *jsonReader) read(rec *parser.Record) error {
 	if err := r.seek(); err != nil {
 		return err
 	}
 	rec.Pos = r.in.Pos()
+	if r.at = due; r.inArray {
+		r.at |= inArray
+	}
 	size, err := r.object(r.in.Bytes())
 	if err != nil || size > r.max || !r.endsLine(size) {
 		return r.careful(rec)
@@ -173,8 +186,11 @@ func (r *jsonReader) refuse(err error) error {
 	default:
 		return err
 	}
+	if r.inArray {
+		r.at |= opening
+	}
 	r.inArray, r.mayOpen, r.passing = false, false, true
-	if err := r.in.skipLine(); err != nil {
+	if _, err := r.in.Line(r.max); err != nil && err != errTooLong {
 		return err
 	}
 	return &parser.Error{Pos: pos, Err: err}

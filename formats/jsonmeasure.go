@@ -134,6 +134,7 @@ func (r *jsonReader) checkLine(size int) error {
 	}
 	r.checked = start + int64(size+len(rest))
 	if !whole {
+		r.looked = r.checked
 		return nil
 	}
 	d := byGrammar(bytes.NewReader(rest))

@@ -24,6 +24,9 @@ func (r *jsonReader) seek() error {
 			return r.broken(errUnfinished)
 		case err != nil:
 			return err
+		case r.due:
+			r.due = false
+			return nil
 		case r.inArray && c == ']':
 			r.in.Skip(1, 0)
 			r.inArray, r.mayOpen = false, true

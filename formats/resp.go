@@ -14,6 +14,7 @@ import (
 var respFormat = Format{
 	Name: "resp",
 	Exts: []string{".resp"},
+	RESP: true,
 	Commands: func(in *Input, opt *Options) Commands {
 		return newCommandReader(in, opt, true)
 	},
@@ -270,7 +271,7 @@ func (q *cursor) payload(size int) error {
 // discard is payload for bytes that are not wanted; it lets go of all up to
 // them, too.
 func (q *cursor) discard(size int) error {
-	err := q.in.discard(q.at + size)
+	err := q.in.discard(int64(q.at + size))
 	q.at = 0
 	if err == io.EOF {
 		return errCutOff

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"sync/atomic"
 
 	"respipe/parser"
 )
@@ -18,24 +19,38 @@ type Source struct {
 	mapping *mapping  // of records to commands; nil without templates
 	size    int64
 
-	feed   *feed
-	in     *Input
-	closed bool
+	feed    *feed
+	in      *Input
+	taken   atomic.Int64 // bytes read
+	closed  bool
+	running bool // the feed
 
 	file     int // index of the file at hand
 	begun    bool
 	beginErr error // why it could not be begun
 	commands Commands
 	records  Records // one of the two is set
-	format   *Format // of records
+	keeper   keeper  // the same one, if it is
+	format   *Format
+	columns  uint64 // digest of them
 	rec      parser.Record
+	src      []byte // of the record at hand
 	ops      parser.Ops
 	guard    guard
 
-	n    int64      // records so far
-	last int64      // number of the last one to be read
-	pos  parser.Pos // of the last one
-	err  error      // why reading ended
+	n      int64      // records so far
+	last   int64      // number of the last one to be read
+	start  place      // where reading it began, in the file at hand
+	pos    parser.Pos // of the last one
+	behind bool       // that is behind the last one
+	err    error      // why reading ended
+
+	from    *origin  // where to go on from, until that is reached
+	given   Identity // that of from
+	known   state    // of the last Mark
+	encoded []byte
+	heads   map[int][]byte // by file: the first bytes of what is not regular
+	done    []FileIdentity // of the files before the last Mark
 }
 
 // Open makes a Source over files, as they stand on the command line: names,
@@ -74,7 +89,7 @@ func newSource(files []string, known []*Format, m *mapping, opt Options, asked *
 	if opt.Limit >= 0 && opt.Limit < math.MaxInt64-opt.Skip {
 		s.last = opt.Skip + opt.Limit
 	}
-	s.feed = newFeed(files, opt.Stdin, asked)
+	s.feed = newFeed(files, opt.Stdin, asked, &s.taken)
 	s.in = &Input{feed: s.feed, wait: plainWait(context.Background())}
 	s.in.begin(shown(files[0]))
 	return s
@@ -98,7 +113,7 @@ func (s *Source) Await(wait parser.Wait) { s.in.wait = wait }
 
 // BytesRead returns how many bytes have been taken from the files, packed as
 // they are. It may be called by any goroutine.
-func (s *Source) BytesRead() int64 { return s.feed.taken.Load() }
+func (s *Source) BytesRead() int64 { return s.taken.Load() }
 
 // Size returns the sum of the sizes of the files in bytes, -1 if not all of
 // them are regular.
@@ -113,71 +128,24 @@ func (s *Source) Close() {
 	}
 }
 
-// Prepare checks the templates against the columns of the first file, which
-// may mean to wait for it until ctx ends, and of all files that can be opened
-// twice. The error is a *UsageError, or the cause of ctx. Whatever else is
-// wrong with the files, Next tells when it gets there.
-func (s *Source) Prepare(ctx context.Context) error {
-	for i, file := range s.files {
-		if !s.holdsRecords(i) {
-			continue
-		}
-		var err error
-		if i == 0 {
-			s.in.wait = plainWait(ctx)
-			err = s.begin()
-			s.in.wait = plainWait(context.Background())
-		} else if isRegular(file) {
-			err = s.peek(ctx, i)
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if usage := asUsage(err); usage != nil {
-			return usage
-		}
-	}
-	return nil
-}
-
-// holdsRecords reports whether the i-th file will be read as records.
-func (s *Source) holdsRecords(i int) bool {
-	return s.mapping != nil || s.formats[i] != nil && s.formats[i].Records != nil
-}
-
-// peek begins the i-th file in a Source of its own.
-func (s *Source) peek(ctx context.Context, i int) error {
-	opt := s.opt
-	opt.Note = nil
-	p := newSource(s.files[i:i+1], s.formats[i:i+1], s.mapping, opt, s.feed.asked)
-	defer p.Close()
-	p.in.wait = plainWait(ctx)
-	return p.begin()
-}
-
-// asUsage returns the *UsageError in err, with its place; nil if there is none.
-func asUsage(err error) error {
-	if err == nil {
-		return nil
-	}
-	usage, ok := errors.AsType[*UsageError](err)
-	if !ok {
-		return nil
-	}
-	if broken, ok := errors.AsType[*parser.Broken](err); ok {
-		usage = &UsageError{Msg: broken.Pos.String() + ": " + usage.Msg, Hint: usage.Hint}
-	}
-	return usage
-}
-
 // begin makes the reader of the file at hand, once; its error is kept.
 func (s *Source) begin() error {
-	if !s.begun {
-		if s.file == 0 {
-			go s.feed.run()
+	if s.begun {
+		return s.beginErr
+	}
+	if !s.running {
+		s.running = true
+		go s.feed.run()
+	}
+	s.begun = true
+	s.start = place{line: 1}
+	s.beginErr = s.makeReader()
+	if s.from != nil && s.n == s.from.N-1 && s.file == s.from.File {
+		if s.beginErr == io.EOF && s.from.Offset > 0 {
+			s.beginErr = s.tooShort()
+		} else if s.beginErr == nil {
+			s.beginErr = s.jump()
 		}
-		s.begun = true
-		s.beginErr = s.makeReader()
 	}
 	return s.beginErr
 }
@@ -186,8 +154,11 @@ func (s *Source) begin() error {
 func (s *Source) makeReader() error {
 	file := s.files[s.file]
 	s.in.begin(shown(file))
+	if !isRegular(file) {
+		s.in.head = make([]byte, 0, headBytes)
+	}
 	s.guard = guard{}
-	s.commands, s.records = nil, nil
+	s.commands, s.records, s.keeper, s.columns = nil, nil, nil, 0
 	format, err := detect(s.in, s.formats[s.file], &s.opt)
 	if err == io.EOF {
 		s.opt.note(s.in.Pos(), "empty, no records")
@@ -195,7 +166,7 @@ func (s *Source) makeReader() error {
 	if err != nil {
 		return err
 	}
-	s.in.set = s.feed.found[s.file]
+	s.in.set, s.format = s.feed.found[s.file], format
 	if format.Commands != nil {
 		s.commands = format.Commands(s.in, &s.opt)
 		return nil
@@ -205,7 +176,7 @@ func (s *Source) makeReader() error {
 		want = s.mapping.want(format)
 	}
 	pos := s.in.Pos()
-	s.records, s.format = format.Records(s.in, &s.opt, want), format
+	s.records = format.Records(s.in, &s.opt, want)
 	columns, err := s.records.Head()
 	switch {
 	case err != nil:
@@ -216,9 +187,11 @@ func (s *Source) makeReader() error {
 		err = s.mapping.check(format, columns)
 	}
 	if err != nil {
-		err = &parser.Broken{Pos: pos, Err: err}
+		return &parser.Broken{Pos: pos, Err: err}
 	}
-	return err
+	s.columns = columnsDigest(columns, s.in.eol)
+	s.keeper, _ = s.records.(keeper)
+	return nil
 }
 
 // Next fills in the next command, and returns nil; a *parser.Error for a record
@@ -230,12 +203,22 @@ func (s *Source) Next(c *parser.Command) error {
 		return s.err
 	}
 	if s.mapping != nil && s.take(c) {
+		if s.opt.KeepSource {
+			c.Src = s.src
+		}
 		return nil
 	}
 	for s.n < s.last {
-		switch err := s.read(c); err.(type) {
+		err := s.read(c)
+		if s.from != nil {
+			err = s.arrive(err)
+		}
+		switch err.(type) {
 		case nil, *parser.Error:
 			if s.n > s.opt.Skip {
+				if s.opt.KeepSource {
+					s.keepSource(c, err)
+				}
 				return err
 			}
 		default:
@@ -253,14 +236,14 @@ func (s *Source) read(c *parser.Command) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
+	s.start = s.in.place
 	if s.records != nil {
 		return s.readRecord(c)
 	}
 	if err := s.commands.Next(c); err != nil {
 		return s.refused(err)
 	}
-	s.n++
-	s.pos = c.Pos
+	s.count(c.Pos)
 	if s.n <= s.opt.Skip {
 		return nil
 	}
@@ -283,8 +266,7 @@ func (s *Source) readRecord(c *parser.Command) error {
 	if err := s.records.Read(&s.rec); err != nil {
 		return s.refused(err)
 	}
-	s.n++
-	s.pos = s.rec.Pos
+	s.count(s.rec.Pos)
 	if s.n <= s.opt.Skip {
 		s.mapping.passOver(&s.rec, s.format, s.n)
 		return nil
@@ -333,11 +315,16 @@ func (s *Source) take(c *parser.Command) bool {
 // passes on.
 func (s *Source) refused(err error) error {
 	if bad, ok := err.(*parser.Error); ok {
-		s.n++
-		s.pos = bad.Pos
+		s.count(bad.Pos)
 		s.guard.suspect(bad.Err, bad.Pos.Line)
 	}
 	return err
+}
+
+// count takes note of a record that has been read at pos.
+func (s *Source) count(pos parser.Pos) {
+	s.n++
+	s.pos, s.behind = pos, false
 }
 
 // nextFile goes to the next file; false if there is none.
@@ -345,6 +332,7 @@ func (s *Source) nextFile() bool {
 	if s.file+1 == len(s.files) {
 		return false
 	}
+	s.keepHead()
 	s.file++
 	s.begun = false
 	return true
@@ -353,19 +341,9 @@ func (s *Source) nextFile() bool {
 // end ends the reading.
 func (s *Source) end(err error) error {
 	s.err = err
-	s.pos = s.in.Pos()
-	if broken, ok := err.(*parser.Broken); ok {
-		s.pos = broken.Pos
+	s.pos, s.behind = s.in.Pos(), true
+	if err != io.EOF || s.beginErr != nil {
+		s.pos.Offset, s.pos.Line = s.start.offset, s.start.line
 	}
 	return err
-}
-
-// Mark is where the record of the last Next begins; after an error that ends
-// the reading, where the next one would.
-func (s *Source) Mark() parser.Mark {
-	n := s.n
-	if s.err != nil {
-		n++
-	}
-	return parser.Mark{N: n, File: s.file, Offset: s.pos.Offset, Line: s.pos.Line}
 }

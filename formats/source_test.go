@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,12 @@ func texts(all []outcome) string {
 	return b.String()
 }
 
+// samePlace compares two marks but for their states.
+func samePlace(a, b parser.Mark) bool {
+	a.State, b.State = nil, nil
+	return reflect.DeepEqual(a, b)
+}
+
 func TestSourceFiles(t *testing.T) {
 	var notes []string
 	opt := all(Options{Note: func(pos parser.Pos, text string) {
@@ -70,7 +77,7 @@ func TestSourceFiles(t *testing.T) {
 	if s.Size() != 55 || s.BytesRead() != 55 {
 		t.Errorf("size %d, read %d, want 55", s.Size(), s.BytesRead())
 	}
-	if m := s.Mark(); m != (parser.Mark{N: 7, File: 2, Offset: 32, Line: 6}) {
+	if m := s.Mark(); !samePlace(m, parser.Mark{N: 7, File: 2, Offset: 32, Line: 6}) {
 		t.Errorf("mark is %+v", m)
 	}
 	if err := s.Next(&parser.Command{}); err != io.EOF {
@@ -100,7 +107,7 @@ func TestSourceSkipAndLimit(t *testing.T) {
 		for _, o := range collect(s) {
 			got = append(got, strings.TrimPrefix(o.text, "ECHO|"))
 		}
-		if strings.Join(got, " ") != tt.want || s.Mark() != tt.mark {
+		if strings.Join(got, " ") != tt.want || !samePlace(s.Mark(), tt.mark) {
 			t.Errorf("skip %d, limit %d: got %q, mark %+v; want %q, %+v", tt.skip, tt.limit, got, s.Mark(), tt.want, tt.mark)
 		}
 	}

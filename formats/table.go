@@ -24,6 +24,7 @@ type table struct {
 	opt   *Options
 	want  Want
 	delim []byte
+	top   []byte // what stands before the first record, each line with an LF
 	null  []byte // text of the options, as it stands in the file, that is no value; nil for none
 	names [][]byte
 	pick  []int
@@ -70,6 +71,8 @@ func (t *table) head(first func() (names []string, r row, err error)) ([]string,
 		if columns = names; t.opt.NoHeader {
 			columns = numbered(len(names))
 		} else {
+			t.top = append(t.top, t.in.Bytes()[:r.size]...)
+			t.top = append(bytes.TrimSuffix(t.top, []byte{t.in.eol}), '\n')
 			t.in.Skip(r.size, r.lines)
 		}
 	}
@@ -78,6 +81,9 @@ func (t *table) head(first func() (names []string, r row, err error)) ([]string,
 	}
 	return columns, nil
 }
+
+// preamble is that of prefaced.
+func (t *table) preamble() []byte { return t.top }
 
 // numbered returns the names 1, 2, 3 … of n columns.
 func numbered(n int) []string {

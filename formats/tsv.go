@@ -190,3 +190,17 @@ func (r *tsvReader) value(field []byte) []byte {
 	}
 	return r.unescape(field)
 }
+
+// ended is the flag of a tsvReader that is behind tsvEnd.
+const ended flags = 1
+
+// kept is that of keeper.
+func (r *tsvReader) kept(bool) kept {
+	if r.ended {
+		return kept{flags: ended}
+	}
+	return kept{}
+}
+
+// goOn is that of keeper.
+func (r *tsvReader) goOn(k kept) { r.ended = k.flags&ended != 0 }

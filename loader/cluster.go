@@ -121,9 +121,11 @@ func (r *run) anyTopology(but *node) (t *topology, err error) {
 }
 
 // follow looks at the redirects among what was refused for now: where a slot
-// has moved, the topology is read again. It reports whether all of it was
-// redirected, so that a pause would serve nothing.
-func (r *run) follow(work []*salvage) (all bool) {
+// has moved, the topology is read again. All says whether everything was
+// redirected, so that a pause would serve nothing. The error says that a node
+// cannot be reached, or does not know of its slots yet: what would be sent there
+// now might be refused in part, and its order lost.
+func (r *run) follow(work []*salvage) (all bool, err error) {
 	all = true
 	var moved []redirect
 	for _, w := range work {
@@ -142,27 +144,60 @@ func (r *run) follow(work []*salvage) (all bool) {
 		}
 	}
 	if len(moved) > 0 {
-		all = r.moveSlots(moved) == nil && all
+		err = r.moveSlots(moved)
 	}
-	return all
+	return all, err
 }
 
-// moveSlots brings the topology up to date after some slots have moved: what a
-// node says of one slot is newer than what it says of all.
-func (r *run) moveSlots(moved []redirect) error {
-	t, err := r.readTopology(moved[0].addr)
-	if err == nil {
-		err = r.adopt(t)
+// importer returns the pipeline that a unit of p is sent to, and whether it
+// must ask: a command that was answered ASK goes to the node that imports its
+// slot, unless one before it waits until all of the slot has moved. These slots
+// are noted in waiting.
+func (r *run) importer(p *pipeline, u *unit, waiting map[int]bool) (to *pipeline, asks bool) {
+	d, ok := u.ask()
+	switch {
+	case r.router.owners == nil:
+	case ok && !waiting[d.slot]:
+		if n, err := r.nodeAt(announced(d.addr, p.node.addr)); err == nil {
+			return n.pipes[d.slot%len(n.pipes)], true
+		}
+		waiting[d.slot] = true
+	case u.fornow:
+		for _, key := range u.keys {
+			waiting[parser.Slot(key)] = true
+		}
 	}
-	if r.router.owners == nil {
-		return err
+	return r.targetOf(p, u), false
+}
+
+// moveSlots brings the topology up to date after some slots have moved. Only
+// what the new owner says itself counts.
+func (r *run) moveSlots(moved []redirect) error {
+	told := map[string]*topology{}
+	for _, d := range moved {
+		t := told[d.addr]
+		if t == nil {
+			var err error
+			if t, err = r.readTopology(d.addr); err == nil {
+				err = r.adopt(t)
+			}
+			if err != nil {
+				return err
+			}
+			told[d.addr] = t
+		}
+		if i := t.owner[d.slot]; i > 0 && t.masters[i-1] != d.addr && told[t.masters[i-1]] == nil {
+			return fmt.Errorf("%s does not know that it has slot %d", d.addr, d.slot)
+		}
 	}
 	for _, d := range moved {
 		n, err := r.nodeAt(d.addr)
 		if err != nil {
 			return err
 		}
-		r.router.owners[d.slot], n.slot = n, d.slot
+		if i := told[d.addr].owner[d.slot]; i > 0 && told[d.addr].masters[i-1] == d.addr {
+			r.router.owners[d.slot], n.slot = n, d.slot
+		}
 	}
 	return nil
 }

@@ -36,15 +36,19 @@ type conn struct {
 
 	// The reader's; Run's goroutine may use them while nothing is unanswered,
 	// and when the reader has ended.
-	scan  parser.ReplyScanner
-	cur   *Batch // being answered
-	got   int    // places of cur that are answered
-	past  int64  // replies to the batches before cur
-	block block
-	redo  bool // something of what is held must be sent again
-	bad   bool // a command of cur that changes the connection was refused
-	db    int
-	keep  int64 // bytes that an open block may hold
+	scan     parser.ReplyScanner
+	cur      *Batch // being answered
+	got      int    // places of cur that are answered
+	past     int64  // replies to the batches before cur
+	block    block
+	redo     bool // something of what is held must be sent again
+	bad      bool // a command of cur that changes the connection was refused
+	db       int
+	wait     bool  // cur is a WAIT, which was answered
+	enough   bool  // with enough replicas
+	refused  error // or not at all
+	replicas int   // without which an answer settles nothing; 0 for none
+	keep     int64 // bytes that an open block may hold
 
 	closed bool
 	rest   []*Batch // taken from in when the connection was closed
@@ -52,13 +56,14 @@ type conn struct {
 
 func newConn(nc net.Conn, p *pipeline, r *run) *conn {
 	c := &conn{
-		net:  newReplySocket(nc, r.cfg.Window == WindowMax),
-		pipe: p,
-		mail: r.mail,
-		out:  make(chan *Batch, maxBatches),
-		in:   make(chan *Batch, maxBatches),
-		db:   r.db,
-		keep: r.cfg.WindowBytes / 2,
+		net:      newReplySocket(nc, r.cfg.Window == WindowMax),
+		pipe:     p,
+		mail:     r.mail,
+		out:      make(chan *Batch, maxBatches),
+		in:       make(chan *Batch, maxBatches),
+		db:       r.db,
+		keep:     r.cfg.WindowBytes / 2,
+		replicas: p.node.wait,
 	}
 	c.ended.Add(2)
 	go c.writeBatches()

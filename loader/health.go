@@ -19,6 +19,7 @@ type Health struct {
 	SaveFailed  bool // the last background save
 	AOFFailed   bool // the last write of the append-only file
 	Role        string
+	Replicas    int // connected
 
 	runID string
 }
@@ -42,6 +43,8 @@ func parseHealth(info []byte) *Health {
 			h.SaveFailed = text != "ok"
 		case "aof_last_write_status":
 			h.AOFFailed = text != "ok"
+		case "connected_slaves":
+			h.Replicas = int(number(text))
 		case "role":
 			h.Role = text
 		case "run_id":

@@ -81,10 +81,19 @@ func (l *leftover) batch(b *Batch, got int) {
 		case s != nil:
 			l.pieces.add(s, b.markOf(i), fateOf(i < got, sent))
 		case p.flags&refused == 0:
-			l.place(b, i, fateOf(i < got, sent), failed[i])
+			l.place(b, i, l.unconfirmed(fateOf(i < got, sent)), failed[i])
 		}
 	}
 	l.seen = append(l.seen, b)
+}
+
+// unconfirmed turns an answer into the unknown where too few replicas have what
+// was answered.
+func (l *leftover) unconfirmed(f fate) fate {
+	if f == gotReply && l.p.node.wait > 0 {
+		return unknown
+	}
+	return f
 }
 
 // fate is what became of a command that was not settled.

@@ -47,13 +47,14 @@ type Config struct {
 	RetryFor     time.Duration // how long to try again what is refused for now, and to connect again
 	WaitReady    time.Duration // how long to wait at the start for a server that is not up or not ready
 
-	Connections int           // to each server; 0 is one
-	Window      int           // commands that may be unanswered, WindowMax or WindowAuto
-	WindowBytes int64         // bytes of them that may be kept
-	Rate        float64       // commands a second; 0 is no limit
-	ByteRate    int64         // bytes a second; 0 is no limit
-	Timeout     time.Duration // no reply for this long while commands are unanswered; 0 is for ever
-	MaxErrors   int64         // stop reading once there are more; -1 is no limit
+	Connections  int           // to each server; 0 is one
+	WaitReplicas int           // only what so many replicas have counts as acknowledged
+	Window       int           // commands that may be unanswered, WindowMax or WindowAuto
+	WindowBytes  int64         // bytes of them that may be kept
+	Rate         float64       // commands a second; 0 is no limit
+	ByteRate     int64         // bytes a second; 0 is no limit
+	Timeout      time.Duration // no reply for this long while commands are unanswered; 0 is for ever
+	MaxErrors    int64         // stop reading once there are more; -1 is no limit
 
 	MaxErrorsPercent float64 // or more than this of the records, from 100 on; 0 is no limit
 

@@ -9,13 +9,17 @@ import (
 type event struct {
 	kind eventKind
 	from *conn
+	addr string // named
 	b    *Batch
 	db   int       // answered: the database selected now
 	held bool      // answered: b is kept, as a block is open or something must be sent again
 	redo bool      // answered: something must be sent again
 	bad  bool      // answered: a command that changes the connection was refused
 	at   time.Time // answered: when the last reply came
-	err  error     // lost, probed
+	err  error     // lost, probed; of a WAIT: why it was refused
+
+	wait   bool // answered: b is a WAIT of our own
+	enough bool // and enough replicas have what was sent before
 }
 
 type eventKind uint8
@@ -26,6 +30,7 @@ const (
 	letGo                     // the bytes of b are not needed any more, its places are kept elsewhere
 	lost                      // the connection is of no use any more
 	probed                    // a second connection was made, or not
+	named                     // the sentinels have told who is master; of no connection
 )
 
 // mailbox takes the events of all connections to Run's goroutine, however many

@@ -16,6 +16,7 @@ type node struct {
 	server *Server // as the last connection was greeted
 	pipes  []*pipeline
 	slot   int // one that it has, or had
+	wait   int // replicas that are waited for, see Config.WaitReplicas
 	report *NodeReport
 	delays *hdrhistogram.Histogram
 	acked  stretch // that it has acknowledged
@@ -38,6 +39,15 @@ func (r *run) open(g *greeting) error {
 	}
 	r.nodes = []*node{n}
 	return nil
+}
+
+// enoughReplicas returns an error if a server has fewer replicas at the start
+// than are to be waited for.
+func (r *run) enoughReplicas(s *Server) error {
+	if s.Health == nil || s.Health.Replicas >= r.cfg.WaitReplicas {
+		return nil
+	}
+	return &ConnectError{Err: fmt.Errorf("%s has %d replicas, and %d are to be waited for", s.Addr, s.Health.Replicas, r.cfg.WaitReplicas)}
 }
 
 // fill makes the connections to a new node, but for those that are there.

@@ -25,11 +25,12 @@ type pipeline struct {
 	held       bool  // what is answered ends inside a block, which is kept
 	sentOpen   bool  // what was handed over ends inside a block
 
-	down  error // the connection is lost, and may be made again
-	cause error // why the last one was
-	redo  bool  // something was refused for now
-	vain  vain
-	stall stallClock
+	down    error // the connection is lost, and may be made again
+	cause   error // why the last one was
+	redo    bool  // something was refused for now
+	vain    vain
+	stall   stallClock
+	confirm confirmation
 }
 
 // idle reports whether nothing is under way: all is answered and settled, but
@@ -81,6 +82,7 @@ func (r *run) room(slot int, n int64, pos parser.Pos, size int, first *parser.Ma
 			return p, nil
 		}
 		r.tune.blocked = true
+		r.askConfirm(p, true)
 		if err := r.feedIdle(); err != nil {
 			return nil, err
 		}
@@ -110,7 +112,7 @@ func (r *run) markHere(first *parser.Mark) parser.Mark {
 // windowOpen reports whether another batch, of one command of size bytes or of
 // the usual length, may be handed over to p.
 func (r *run) windowOpen(p *pipeline, size int) bool {
-	if p.unanswered == 0 {
+	if p.unanswered == 0 && (p.node.wait == 0 || p.kept == 0) {
 		return true
 	}
 	return (r.tune.window == WindowMax || p.unanswered+min(r.quarter(), max(p.usual, 1)) <= r.tune.window) &&
@@ -150,13 +152,20 @@ func (r *run) handOver(p *pipeline) error {
 			return err
 		}
 	}
-	if p.batch != b {
-		return r.ending() // it went out with what had to be sent before it
+	if p.batch != b || r.mustKeep(p) {
+		return r.ending() // it went out with what had to be sent before it, or must wait for that
 	}
 	p.batch = nil
 	p.sentOpen = r.block.Open && r.blockPipe == p
 	r.send(p, b)
+	r.askConfirm(p, false)
 	return r.ending()
+}
+
+// mustKeep reports whether what is for p must wait: something is to be sent
+// again, and before that the rest of a block that goes elsewhere.
+func (r *run) mustKeep(p *pipeline) bool {
+	return r.block.Open && p != r.blockPipe && r.mustRecover() && r.unfinished() != nil
 }
 
 // send gives a batch to the connection.

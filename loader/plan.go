@@ -23,6 +23,7 @@ type plan struct {
 	unsure   []*unit // not repeatable, and may have run
 	gone     bool    // bytes that would have to be sent again are not kept
 	anything bool
+	lossy    bool
 }
 
 // unit is what is sent again as a whole: a command, or a block from its MULTI
@@ -50,8 +51,9 @@ type part struct {
 }
 
 // newPlan looks at a flight of a connection that has written so many bytes.
-func newPlan(all []flown, written int64) *plan {
-	p := &plan{}
+// Lossy says that the server is gone, and what it answered may be, too.
+func newPlan(all []flown, written int64, lossy bool) *plan {
+	p := &plan{lossy: lossy}
 	p.collect(all, written)
 	p.keepRefused()
 	p.choose()
@@ -105,6 +107,9 @@ func (p *plan) collect(all []flown, written int64) {
 		open.fate = notSent // without its end it did not run
 	}
 	for _, u := range p.units {
+		if p.lossy && u.fate == gotReply && !u.failed {
+			u.fate = unknown
+		}
 		switch {
 		case u.parts[0].b.resp == nil:
 			u.stays("a block longer than half the window is not kept")
@@ -152,7 +157,7 @@ func (u *unit) take(p part, failed bool, ops *parser.Ops) {
 	}
 	before := len(u.keys)
 	u.keys = op.AppendKeys(u.keys, args)
-	u.everything = u.everything || len(u.keys) == before
+	u.everything = u.everything || len(u.keys) == before && !op.LeavesKeys()
 }
 
 // failedPlaces returns the places of b that the server answered with an error.

@@ -79,7 +79,7 @@ func TestPlan(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			all, written := flightOf(test.flight)
-			p := newPlan(all, written)
+			p := newPlan(all, written, false)
 			var send, unsure, rerun, stays []string
 			for _, u := range p.units {
 				u.explain()

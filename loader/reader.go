@@ -108,6 +108,8 @@ func (c *conn) answer() {
 	switch {
 	case p.endsBlock():
 		c.closeBlock()
+	case p.flags&own != 0 && p.class == parser.RefusedAlone:
+		c.answerWait()
 	case p.flags&own != 0 && p.class != parser.State:
 	case failed && p.class != parser.Exec:
 	case p.class == parser.Exec:
@@ -199,9 +201,25 @@ func (c *conn) endBlock(i int) {
 // is being answered is settled when all of it is.
 func (c *conn) closeBlock() {
 	c.block.close()
-	if c.redo {
+	if !c.redo && c.replicas == 0 {
+		c.releaseHeld()
+	}
+}
+
+// answerWait takes the answer to a WAIT, which settles what was answered before.
+func (c *conn) answerWait() {
+	c.wait = true
+	if c.scan.Kind == '-' {
+		c.refused = errors.New(string(c.scan.Text))
 		return
 	}
+	n, _ := strconv.Atoi(string(c.scan.Text))
+	if c.enough = n >= c.replicas; c.enough && !c.redo {
+		c.releaseHeld()
+	}
+}
+
+func (c *conn) releaseHeld() {
 	pieces, held := c.block.release()
 	if pieces != nil {
 		c.tell(event{kind: released, b: pieces})
@@ -216,12 +234,12 @@ func (c *conn) completeBatch() {
 	b := c.cur
 	c.cur, c.got = nil, 0
 	c.past += int64(b.due)
-	hold := c.block.open || c.redo
+	hold := c.block.open || c.redo || c.replicas > 0 && !c.wait
 	if hold {
 		c.block.hold(b)
 	}
-	c.tell(event{kind: answered, b: b, at: time.Now(), db: c.db, held: hold, redo: c.redo, bad: c.bad})
-	c.bad = false
+	c.tell(event{kind: answered, b: b, at: time.Now(), db: c.db, held: hold, redo: c.redo, bad: c.bad, wait: c.wait, enough: c.enough, err: c.refused})
+	c.bad, c.wait, c.enough = false, false, false
 	if !hold {
 		c.finish(b)
 		return

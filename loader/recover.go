@@ -27,6 +27,7 @@ func (r *run) proceed() error {
 		return r.ending()
 	}
 	switch {
+	case r.mustRecover() && r.unfinished() != nil:
 	case slices.ContainsFunc(r.pipes, isDown):
 		r.resume()
 	case r.stopped != nil:
@@ -46,6 +47,11 @@ func mustSendAgain(p *pipeline) bool { return p.redo && !p.sentOpen }
 
 // catchUp waits until nothing must be sent again.
 func (r *run) catchUp() error {
+	if p := r.unfinished(); p != nil && p.batch != nil && !r.block.Open && r.mustRecover() {
+		b := p.batch // the end of its block
+		p.batch, p.sentOpen = nil, false
+		r.send(p, b)
+	}
 	for r.troubled() {
 		if err := r.proceed(); err != nil {
 			return err
@@ -62,6 +68,17 @@ type salvage struct {
 	p    *pipeline
 	all  []flown
 	plan *plan
+
+	lossy bool     // the server is gone, and what it has answered may be, too
+	hold  []*Batch // that wait for replicas
+}
+
+// holdAgain keeps what waits for replicas, on the connection that p has now.
+func (w *salvage) holdAgain() {
+	for _, b := range w.hold {
+		w.p.conn.block.hold(b)
+		w.p.held = true
+	}
 }
 
 // everWritten is more than any connection writes, and less than where a batch
@@ -79,7 +96,8 @@ func (r *run) sendAgain() {
 		}
 	}
 	if !tired {
-		if redirected := r.follow(work); (!redirected || !r.since.IsZero()) && r.sleep(r.pauseBefore()) != nil {
+		redirected, err := r.follow(work)
+		if (!redirected || err != nil || !r.since.IsZero()) && r.sleep(r.pauseBefore()) != nil || err != nil {
 			return
 		}
 		if r.since.IsZero() {
@@ -98,7 +116,7 @@ func (r *run) sendAgain() {
 	}
 	work = r.withUnsent(work)
 	for _, w := range work {
-		w.plan = newPlan(w.all, everWritten) // all of it was answered
+		w.plan = newPlan(w.all, everWritten, false) // all of it was answered
 		for _, u := range w.plan.units {
 			u.explain()
 		}
@@ -106,6 +124,7 @@ func (r *run) sendAgain() {
 	copies := r.copyAgain(work)
 	for _, w := range work {
 		r.finishFlight(w)
+		w.holdAgain()
 	}
 	r.resending = len(copies) > 0
 	r.sendCopies(copies)
@@ -155,7 +174,7 @@ func (r *run) sleep(d time.Duration) error {
 	r.alarm = timer.C
 	for r.alarm != nil {
 		r.wait(nil)
-		if err := r.proceed(); err != nil || slices.ContainsFunc(r.pipes, isDown) {
+		if err := r.proceed(); err != nil || r.recovering && slices.ContainsFunc(r.pipes, isDown) {
 			r.alarm = nil
 			return errStop
 		}
@@ -173,19 +192,16 @@ type outgoing struct {
 // places empty: from now on it counts there. A block without its end comes
 // last: what follows on its pipeline will be part of it.
 func (r *run) copyAgain(work []*salvage) (copies []outgoing) {
-	current := map[*pipeline]*Batch{}
+	current, waiting := map[*pipeline]*Batch{}, map[int]bool{}
 	for _, open := range []bool{false, true} {
 		for _, w := range work {
 			for _, u := range w.plan.units {
 				if !u.send || u.open != open {
 					continue
 				}
-				p := r.targetOf(w.p, u)
-				if d, ok := u.ask(); ok && r.router.owners != nil {
-					if n, err := r.nodeAt(announced(d.addr, w.p.node.addr)); err == nil {
-						p = n.pipes[d.slot%len(n.pipes)]
-						copies = r.asking(copies, current, p, u)
-					}
+				p, asks := r.importer(w.p, u, waiting)
+				if asks {
+					copies = r.asking(copies, current, p, u)
 				}
 				if open {
 					r.blockPipe, p.sentOpen = p, r.block.Open
@@ -267,12 +283,15 @@ func (r *run) move(b *Batch, from part, reruns bool) {
 	})
 }
 
-// finishFlight settles what was not moved.
+// finishFlight settles what was not moved, unless that still waits for
+// replicas.
 func (r *run) finishFlight(w *salvage) {
 	for _, f := range w.all {
 		switch {
 		case f.resp == nil:
 			r.settle(f.Batch)
+		case w.p.node.wait > 0 && f.start != neverHanded && !w.lossy && f.away < f.due-f.owned:
+			w.hold = append(w.hold, f.Batch)
 		case f.start == neverHanded:
 			r.settle(f.Batch)
 			r.free.put(f.Batch)
@@ -305,29 +324,32 @@ func (r *run) resume() {
 		r.lost = err
 		return
 	}
+	if err := r.lookAtSuccessors(work, fresh); err != nil {
+		r.lost = err
+		return
+	}
 	for _, w := range work {
 		r.countResumed(w)
 	}
 	work = r.withUnsent(work)
 	commands := 0
 	for _, w := range work {
-		if w.plan = newPlan(w.all, w.p.conn.written); w.p.conn.closed {
-			commands += w.plan.commands()
+		if !w.p.conn.closed { // of this one, what was not handed over
+			w.plan = newPlan(w.all, everWritten, false)
+			continue
 		}
+		w.plan = newPlan(w.all, w.p.conn.written, w.lossy)
+		commands += w.plan.commands()
 	}
 	copies := r.copyAgain(work)
 	for _, w := range work {
 		r.finishFlight(w)
 	}
 	r.resending = false
-	for p, g := range fresh {
-		if r.replicated() && (g == nil || g.info.RunID != p.node.server.RunID) {
-			r.fellOver(p.node)
-		}
-	}
-	for p, g := range fresh {
-		if g != nil {
-			r.attach(p, g)
+	for _, w := range work {
+		if g := fresh[w.p]; g != nil {
+			r.attach(w.p, g)
+			w.holdAgain()
 		}
 	}
 	if anything {
@@ -344,7 +366,7 @@ func (r *run) giveUp(p *pipeline) (*salvage, error) {
 	p.down = nil
 	r.leave(p)
 	w := &salvage{p: p, all: p.conn.flight()}
-	w.plan = newPlan(w.all, p.conn.written)
+	w.plan = newPlan(w.all, p.conn.written, false)
 	if may, why := r.mayResume(p, cause, w.plan); !may {
 		return nil, &LostError{Addr: p.node.addr, Err: cause, Why: why}
 	}
@@ -362,16 +384,43 @@ func (r *run) reconnect(work []*salvage) (map[*pipeline]*greeting, error) {
 	for _, w := range work {
 		g, err := r.connectAgain(w.p)
 		if err != nil {
-			for _, g := range fresh {
-				if g != nil {
-					g.nc.Close()
-				}
-			}
+			closeAll(fresh)
 			return nil, &LostError{Addr: w.p.node.addr, Err: w.p.cause, Why: err.Error()}
 		}
 		fresh[w.p] = g
 	}
 	return fresh, nil
+}
+
+// lookAtSuccessors notes where another process answers now. With WaitReplicas
+// it has all that was settled, and what was answered only is sent again: the
+// error says that this cannot be done.
+func (r *run) lookAtSuccessors(work []*salvage, fresh map[*pipeline]*greeting) error {
+	for _, w := range work {
+		g, n := fresh[w.p], w.p.node
+		switch {
+		case !r.replicated() || g != nil && g.info.RunID == n.server.RunID:
+			continue
+		case n.wait == 0:
+			r.fellOver(n)
+			continue
+		}
+		w.lossy = true
+		w.plan = newPlan(w.all, w.p.conn.written, true)
+		if why := r.cannotRepeat(w.plan); why != "" {
+			closeAll(fresh)
+			return &LostError{Addr: n.addr, Err: w.p.cause, Why: why}
+		}
+	}
+	return nil
+}
+
+func closeAll(fresh map[*pipeline]*greeting) {
+	for _, g := range fresh {
+		if g != nil {
+			g.nc.Close()
+		}
+	}
 }
 
 // countResumed puts into the report what the lost connection leaves.
@@ -401,6 +450,9 @@ func (r *run) leave(p *pipeline) {
 	}
 	p.conn.close()
 	for _, e := range r.mail.take() {
+		if e.kind == named {
+			continue // it will be told again
+		}
 		q := e.from.pipe
 		switch {
 		case e.from != q.conn:
@@ -424,14 +476,22 @@ func (r *run) mayResume(p *pipeline, cause error, plan *plan) (may bool, why str
 		return false, "it cannot be told which reply belongs to which command"
 	case r.inVainAgain(p):
 		return false, fmt.Sprintf("nothing was answered on new connections for %v", r.cfg.RetryFor)
+	}
+	why = r.cannotRepeat(plan)
+	return why == "", why
+}
+
+// cannotRepeat tells why what the plan sends again must not be, or "".
+func (r *run) cannotRepeat(plan *plan) string {
+	switch {
 	case plan.gone:
-		return false, "a block longer than half the window is not kept"
+		return "a block longer than half the window is not kept"
 	case r.cfg.OnDisconnect == Resume && len(plan.unsure) > 0:
 		first := plan.unsure[0].parts[0]
-		return false, fmt.Sprintf("%d commands may have run and cannot run twice without harm, the first at %v",
+		return fmt.Sprintf("%d commands may have run and cannot run twice without harm, the first at %v",
 			len(plan.unsure), first.b.Pos(first.i))
 	}
-	return true, ""
+	return ""
 }
 
 // vain is for how long connections of a pipeline were lost without an answer.
@@ -468,6 +528,11 @@ func (r *run) attach(p *pipeline, g *greeting) {
 		r.newRow(n, &g.info)
 	}
 	n.addr, n.server, p.id = g.addr, &g.info, g.info.ID
+	n.wait = r.cfg.WaitReplicas
+	if h := g.info.Health; h != nil && h.Replicas < n.wait {
+		n.wait = 0
+		r.note(fmt.Sprintf("warning: %s has %d replicas: what it acknowledges is taken without waiting for %d", n.addr, h.Replicas, r.cfg.WaitReplicas))
+	}
 	p.conn = newConn(g.nc, p, r)
 	p.handed = 0
 	p.stall.restart()

@@ -3,6 +3,7 @@ package loader
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -99,6 +100,10 @@ func Run(ctx context.Context, src Source, cfg Config) (*Report, error) {
 	}
 	r.rep.Server = r.rep.Nodes[0].Server
 	for _, n := range r.rep.Nodes {
+		if err := r.enoughReplicas(n.Server); err != nil {
+			r.leaveAll()
+			return &Report{}, err
+		}
 		if cfg.OnConnect != nil {
 			cfg.OnConnect(n.Server)
 		}
@@ -106,9 +111,15 @@ func Run(ctx context.Context, src Source, cfg Config) (*Report, error) {
 	if r.ticks = newTicker(cfg.Timeout); r.ticks != nil {
 		defer r.ticks.Stop()
 	}
+	if cfg.Master != nil {
+		watching, stop := context.WithCancel(ctx)
+		defer stop()
+		go r.watchMaster(watching)
+	}
 	src.Await(r.await)
 	r.load()
 	r.drain()
+	r.stillMaster()
 	r.leaveAll()
 	r.account()
 	r.rep.Window, r.rep.DelayP50, r.rep.DelayP99 = r.tune.window, delayAt(r.tune.delays, 50), delayAt(r.tune.delays, 99)
@@ -132,6 +143,9 @@ func (r *run) load() {
 			return
 		}
 		if err != nil {
+			if r.ending() == nil { // never end in silence
+				r.stopped = fmt.Errorf("internal error: reading ended for no reason: %w", err)
+			}
 			return
 		}
 	}

@@ -14,6 +14,7 @@ type router struct {
 
 	// Of the block that is open, or of the WATCH before it.
 	pinned bool // it is known where it goes: to where slot is
+	bad    int  // line of a WATCH that was refused, or 0
 	slot   int
 	mixed  bool // it has keys of other pipelines, too
 
@@ -29,7 +30,7 @@ type withheld struct {
 	resp  []byte // nil when it has gone
 }
 
-func (t *router) unpin() { t.pinned, t.mixed, t.withheld, t.size = false, false, nil, 0 }
+func (t *router) unpin() { t.pinned, t.bad, t.mixed, t.withheld, t.size = false, 0, false, nil, 0 }
 
 // spread takes a command on where there are several pipelines.
 func (r *run) spread(c *parser.Command) error {
@@ -133,6 +134,7 @@ func (r *run) watch(c *parser.Command) error {
 	}
 	if other := r.otherKey(t.slot); other != nil {
 		if t.owners != nil {
+			t.bad = c.Pos.Line
 			return r.refuseAt(c.N, c.Pos, fmt.Sprintf("key of another slot than the first one that is watched: %s (slot %d, not %d)",
 				quoteKey(other), parser.Slot(other), t.slot))
 		}
@@ -153,8 +155,12 @@ func (r *run) mix() error {
 
 // openBlock takes on a MULTI. It is held back until a key tells where to.
 func (r *run) openBlock(c *parser.Command) error {
-	if r.router.pinned {
-		return r.take(r.router.slot, c)
+	if t := &r.router; t.pinned {
+		err := r.take(t.slot, c)
+		if t.bad > 0 {
+			r.block.Spoil(t.bad)
+		}
+		return err
 	}
 	r.block.Take(c, r.src)
 	r.blockPipe = nil

@@ -2,6 +2,7 @@ package loader
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -86,7 +87,10 @@ func (r *run) interrupt() {
 // handleAll handles the events that are there.
 func (r *run) handleAll() {
 	for _, e := range r.mail.take() {
-		if e.from == e.from.pipe.conn { // else that connection was left
+		switch {
+		case e.kind == named:
+			r.masterNamed(e.addr)
+		case e.from == e.from.pipe.conn: // else that connection was left
 			r.handle(e.from.pipe, e)
 		}
 	}
@@ -105,6 +109,10 @@ func (r *run) handle(p *pipeline, e event) {
 			r.db = e.db
 		}
 		p.held, p.redo = e.held, p.redo || e.redo
+		if e.wait {
+			p.held = !e.enough
+			r.confirmed(p, e.enough, e.err)
+		}
 		r.stateBad = r.stateBad || e.bad
 	case released:
 		for b := e.b; b != nil; {
@@ -135,7 +143,7 @@ func (r *run) forget(p *pipeline, b *Batch) {
 
 // drain waits until all that was handed over is answered for good.
 func (r *run) drain() {
-	for r.proceed(); !r.drained(); r.proceed() {
+	for r.proceed(); !r.drained() || r.confirmAll() && r.lost == nil; r.proceed() {
 		r.wait(nil)
 	}
 	if r.rep.InputDone || r.broken != nil {
@@ -166,13 +174,27 @@ func (r *run) underWay() bool {
 }
 
 // troubled reports whether something must be sent again, or was and is not
-// answered, before anything new is sent. The rest of a block that is open is
-// sent before.
+// answered, before anything new is sent.
 func (r *run) troubled() bool {
+	return r.resending || r.mustRecover() && r.unfinished() == nil
+}
+
+// mustRecover reports whether something must be sent again.
+func (r *run) mustRecover() bool {
+	return slices.ContainsFunc(r.pipes, isDown) || slices.ContainsFunc(r.pipes, mustSendAgain)
+}
+
+// unfinished returns the pipeline of a cluster on which a block is open: what
+// would be sent there again must wait for the rest of the block. Where slots do
+// not move nothing is sent again on other pipelines than its own.
+func (r *run) unfinished() *pipeline {
+	if r.router.owners == nil {
+		return nil
+	}
 	for _, p := range r.pipes {
-		if p.down != nil || p.redo && !p.sentOpen {
-			return true
+		if p.sentOpen && p.down == nil {
+			return p
 		}
 	}
-	return r.resending
+	return nil
 }

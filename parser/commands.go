@@ -154,6 +154,15 @@ func (op *Op) set(word string) error {
 		op.Everywhere = true
 	case "unless":
 		op.unless = strings.Split(value, ",")
+	case "options":
+		for text := range strings.SplitSeq(value, ",") {
+			name, arguments, _ := strings.Cut(text, ":")
+			n, err := strconv.Atoi(arguments)
+			if err != nil {
+				return err
+			}
+			op.options = append(op.options, option{name, n})
+		}
 	case "timeout":
 		at, keyword, _ := strings.Cut(value, ":")
 		n, err := strconv.Atoi(at)

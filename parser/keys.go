@@ -14,9 +14,16 @@ type KeySpec struct {
 	Filled  bool   // an empty argument is no key: MIGRATE
 }
 
-// appendKeys appends the keys among args that this specification finds.
-func (k *KeySpec) appendKeys(dst, args [][]byte) [][]byte {
-	first, end := k.bounds(args)
+// option is a word of a command that takes some of the arguments behind it.
+type option struct {
+	name      string // upper case
+	arguments int
+}
+
+// appendKeys appends the keys among args that this specification finds. No
+// keyword is looked for among the arguments of options.
+func (k *KeySpec) appendKeys(dst, args [][]byte, options []option) [][]byte {
+	first, end := k.bounds(args, options)
 	for i := first; i < end; i += k.Step {
 		if !k.Filled || len(args[i]) > 0 {
 			dst = append(dst, args[i])
@@ -27,10 +34,10 @@ func (k *KeySpec) appendKeys(dst, args [][]byte) [][]byte {
 
 // bounds returns the index of the first key and the one behind the last; end
 // is never behind the end of args.
-func (k *KeySpec) bounds(args [][]byte) (first, end int) {
+func (k *KeySpec) bounds(args [][]byte, options []option) (first, end int) {
 	first = k.First
 	if k.Keyword != "" {
-		i := indexFold(args, k.From, k.Keyword)
+		i := k.findKeyword(args, options)
 		if i < 0 {
 			return 0, 0
 		}
@@ -50,4 +57,20 @@ func (k *KeySpec) bounds(args [][]byte) (first, end int) {
 		return first, len(args) + k.Last + 1
 	}
 	return first, first + 1
+}
+
+// findKeyword returns the index of the keyword, -1 if it is not there.
+func (k *KeySpec) findKeyword(args [][]byte, options []option) int {
+	for i := k.From; i < len(args); i++ {
+		if equalFold(args[i], k.Keyword) {
+			return i
+		}
+		for _, o := range options {
+			if equalFold(args[i], o.name) {
+				i += o.arguments
+				break
+			}
+		}
+	}
+	return -1
 }

@@ -29,6 +29,7 @@ type Op struct {
 
 	subs    map[string]*Op // by upper-case name; nil if it has none
 	unless  []string       // options, upper case, with which it is not repeatable
+	options []option       // those whose arguments might be taken for a keyword of Keys
 	timeout timeout
 	script  bool // its first argument is code, or names some
 }
@@ -58,12 +59,19 @@ const maxLearned = 64 // keys of a learned command that count from the front
 // Known reports whether the table has the command.
 func (op *Op) Known() bool { return op.Name != "" }
 
+// LeavesKeys reports whether the command has nothing to do with any key: PING,
+// PUBLISH. Of one that is not known, or administers, or runs code, it is taken
+// that it may touch all.
+func (op *Op) LeavesKeys() bool {
+	return op.Known() && op.Class <= Repeatable && op.Keys == nil && !op.Unsafe && !op.script
+}
+
 // AppendKeys appends the keys among args, the name and arguments of this
 // command, to dst. They are views into args. Of malformed arguments it finds
 // the keys it can.
 func (op *Op) AppendKeys(dst, args [][]byte) [][]byte {
 	for i := range op.Keys {
-		dst = op.Keys[i].appendKeys(dst, args)
+		dst = op.Keys[i].appendKeys(dst, args, op.options)
 	}
 	return dst
 }

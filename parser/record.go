@@ -24,6 +24,7 @@ func (p Pos) String() string { return p.File + ":" + strconv.Itoa(p.Line) }
 type Error struct {
 	Pos Pos
 	Err error
+	Src []byte // as in Command; nil also for a record that was too long to be kept
 }
 
 // Error returns "file:line: message".
@@ -64,15 +65,27 @@ type Command struct {
 	Args [][]byte // name and arguments, at least one; reused by the source
 	Raw  []byte   // RESP that may go out as it is; nil when Args must be encoded
 	Op   *Op      // what the table knows about it, never nil
+
+	// Src is the record as read, decoded where its encoding was, without the
+	// byte that ends it: with an LF behind it, it can be read again. A CR before
+	// the LF is part of it. It is the same for all commands of a record, RESP
+	// included, and nil unless the source was asked for it.
+	Src []byte
 }
 
-// Mark is a place that a load can go on from.
+// Mark is a place that a load can go on from, unless it lies inside of a block
+// from MULTI to EXEC.
 type Mark struct {
 	N      int64 // number of the record that begins here
 	File   int   // index of the input
 	Offset int64
 	Line   int
 	DB     int // database selected here; the loader fills it in
+
+	// State is what else the source must know to go on from here. It is
+	// immutable and shared: as long as it is the same slice, the rest of a Mark
+	// can be that of any record since.
+	State []byte
 }
 
 // Wait lends a source the means to wait without holding up the load: it

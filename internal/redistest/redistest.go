@@ -11,9 +11,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // Server is a redis-server process of one test.
@@ -24,6 +27,9 @@ type Server struct {
 	t       testing.TB
 	dir     string
 	command []string // how it is started
+	client  func() *redis.Client
+
+	mu      sync.Mutex // guards what another start changes
 	process *os.Process
 	ended   chan struct{} // closed when the process is gone
 }
@@ -34,38 +40,73 @@ type Server struct {
 // without redis-server fails the test.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
+	return start(t, func(s *Server) []string { return s.options(args...) })
+}
+
+// start starts a redis-server as command says for its port and its directory.
+func start(t testing.TB, command func(*Server) []string) *Server {
+	t.Helper()
 	binary, err := exec.LookPath("redis-server")
 	if err != nil {
 		t.Fatal("redis-server is missing: run `make test` as root, or install the packages redis-server and redis-tools")
 	}
-	var ended error
 	for range 5 { // another process may take the port before the server does
-		s := &Server{Port: FreePort(t), t: t, ended: make(chan struct{})}
+		s := &Server{Port: FreePort(t), t: t, dir: t.TempDir()}
 		s.Addr = net.JoinHostPort("127.0.0.1", s.Port)
-		if ended = s.start(binary, args); ended == nil {
+		s.client = sync.OnceValue(s.newClient)
+		s.command = append([]string{binary}, command(s)...)
+		if err = s.run(); err == nil {
+			t.Cleanup(s.Kill)
 			return s
 		}
 	}
-	t.Fatalf("redis-server does not start: %v", ended)
+	t.Fatalf("redis-server does not start: %v", err)
 	return nil
+}
+
+// options are those of every server, and then args.
+func (s *Server) options(args ...string) []string {
+	return append([]string{"--port", s.Port, "--bind", "127.0.0.1", "--dir", s.dir,
+		"--logfile", filepath.Join(s.dir, "log"), "--save", "", "--appendonly", "no"}, args...)
 }
 
 // FreePort returns a loopback port on which nobody listens.
 func FreePort(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	return FreePorts(t, 1)[0]
+}
+
+// FreePorts returns n different loopback ports on which nobody listens.
+func FreePorts(t testing.TB, n int) []string {
+	t.Helper()
+	ports := make([]string, n)
+	for i := range ports {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close() // all of them at the end, so that none comes twice
+		_, ports[i], _ = net.SplitHostPort(l.Addr().String())
 	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
+	return ports
 }
 
 // Kill ends the server as a power cut would (SIGKILL), and waits for its end.
 func (s *Server) Kill() {
-	s.process.Signal(syscall.SIGKILL) // one that is gone already is no fault
-	<-s.ended
+	process, ended := s.life()
+	process.Signal(syscall.SIGKILL) // one that is gone already is no fault
+	<-ended
+}
+
+// Running tells whether the server's process is there, be it halted.
+func (s *Server) Running() bool {
+	_, ended := s.life()
+	select {
+	case <-ended:
+		return false
+	default:
+		return true
+	}
 }
 
 // Restart starts a killed server again, in the same directory and on the same
@@ -102,24 +143,15 @@ func (s *Server) Feed(stdin io.Reader, args ...string) string {
 	return strings.TrimSuffix(string(out), "\n")
 }
 
-func (s *Server) start(binary string, args []string) error {
-	s.dir = s.t.TempDir()
-	s.command = append([]string{binary, "--port", s.Port, "--bind", "127.0.0.1", "--dir", s.dir,
-		"--logfile", filepath.Join(s.dir, "log"), "--save", "", "--appendonly", "no"}, args...)
-	if err := s.run(); err != nil {
-		return err
-	}
-	s.t.Cleanup(func() { s.Kill() })
-	return nil
-}
-
 func (s *Server) run() error {
 	cmd := exec.Command(s.command[0], s.command[1:]...)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	ended := make(chan struct{})
+	s.mu.Lock()
 	s.process, s.ended = cmd.Process, ended
+	s.mu.Unlock()
 	go func() {
 		cmd.Wait()
 		close(ended)
@@ -135,10 +167,8 @@ func (s *Server) run() error {
 // waitReady waits until the server answers anything to a PING.
 func (s *Server) waitReady() error {
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		select {
-		case <-s.ended:
+		if !s.Running() {
 			return errors.New("it ended at once")
-		default:
 		}
 		if Answers(s.Addr) {
 			return nil
@@ -162,9 +192,17 @@ func Answers(addr string) bool {
 	return err == nil
 }
 
+// life returns the server's process, and what is closed at its end.
+func (s *Server) life() (*os.Process, chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process, s.ended
+}
+
 func (s *Server) signal(sig syscall.Signal) {
 	s.t.Helper()
-	if err := s.process.Signal(sig); err != nil {
+	process, _ := s.life()
+	if err := process.Signal(sig); err != nil {
 		s.t.Fatal(err)
 	}
 }

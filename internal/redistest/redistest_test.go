@@ -14,6 +14,9 @@ func TestServer(t *testing.T) {
 		t.Errorf("the option did not arrive: %q", got)
 	}
 	s.Stop()
+	if !s.Running() {
+		t.Error("a halted server does not run")
+	}
 	if Answers(s.Addr) {
 		t.Error("a halted server answers")
 	}
@@ -23,8 +26,22 @@ func TestServer(t *testing.T) {
 	}
 	s.Kill()
 	s.Kill() // again: no fault
-	if Answers(s.Addr) {
+	if Answers(s.Addr) || s.Running() {
 		t.Error("a killed server answers")
+	}
+	s.Restart()
+	if err := s.Client().Ping(t.Context()).Err(); err != nil || !s.Running() {
+		t.Errorf("started again: %v", err)
+	}
+}
+
+func TestFreePorts(t *testing.T) {
+	seen := map[string]bool{}
+	for _, port := range FreePorts(t, 50) {
+		if seen[port] || Answers("127.0.0.1:"+port) {
+			t.Errorf("port %s is not free, or comes twice", port)
+		}
+		seen[port] = true
 	}
 }
 
