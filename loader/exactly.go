@@ -29,6 +29,9 @@ type ExactlyOnce struct {
 	// begin with the record of From.Mark, or anywhere before: what is done is
 	// passed over.
 	From *Position
+	// Grown says that the input is longer than when From was written: what is
+	// behind is loaded, though the load was done.
+	Grown bool
 	// Identity, if set, returns what tells the input and the options at a mark,
 	// as JSON. It is kept as Position.Input.
 	Identity func(parser.Mark) (json.RawMessage, error)
@@ -91,13 +94,18 @@ func runExactly(ctx context.Context, src Source, cfg Config) (*Report, error) {
 	if err := x.open(); err != nil {
 		return x.rep, err
 	}
-	if x.held.Done {
+	if x.isDone() {
 		x.link.net.Close()
 		x.rep.DoneBefore, x.rep.InputDone = true, true
 		return x.rep, nil
 	}
 	if x.ticks = newTicker(cfg.Timeout); x.ticks != nil {
 		defer x.ticks.Stop()
+	}
+	if cfg.Master != nil {
+		watching, stop := context.WithCancel(ctx)
+		defer stop()
+		go x.watchMaster(watching)
 	}
 	if !x.rewound {
 		src.Await(x.await)
@@ -107,6 +115,7 @@ func runExactly(ctx context.Context, src Source, cfg Config) (*Report, error) {
 		x.load()
 		x.drain()
 		x.finish()
+		x.askMaster()
 	}
 	x.link.net.Close()
 	x.leaveTransactions()
@@ -119,7 +128,7 @@ func runExactly(ctx context.Context, src Source, cfg Config) (*Report, error) {
 }
 
 func newExactly(ctx context.Context, src Source, cfg Config) *exactly {
-	r := &run{ctx: ctx, done: ctx.Done(), src: src, cfg: cfg, db: cfg.DB, rep: &Report{}}
+	r := &run{ctx: ctx, done: ctx.Done(), src: src, cfg: cfg, db: cfg.DB, rep: &Report{}, mail: newMailbox()}
 	x := &exactly{
 		run: r, once: cfg.ExactlyOnce, key: keyPrefix + cfg.ExactlyOnce.Name, token: rand.Text(),
 		limit: usualLimit, landed: make(chan error, 1),
@@ -168,7 +177,7 @@ func (x *exactly) open() error {
 	if p := x.first; p != nil {
 		x.rep.EarlierRecords, x.rep.EarlierErrors = p.Records, p.Errors
 	}
-	if x.held.Done || x.comesTo(x.first) {
+	if x.isDone() || x.comesTo(x.first) {
 		return nil
 	}
 	return x.reopen(x.first)
@@ -188,6 +197,9 @@ func (x *exactly) comesTo(p *Position) bool {
 	from := x.once.From
 	return p.same(from) || p != nil && from != nil && !p.reach().before(from.reach())
 }
+
+// isDone reports whether there is nothing to load.
+func (x *exactly) isDone() bool { return x.held.Done && !x.once.Grown }
 
 // startAt makes the load go on from a position, nil for the beginning.
 func (x *exactly) startAt(p *Position) {

@@ -95,7 +95,11 @@ func (x *exactly) rejoin() (g *greeting, found *Position, err error) {
 
 // attach makes g the connection.
 func (x *exactly) attach(g *greeting) {
-	x.node.server, x.cause = &g.info, nil
+	n := x.node
+	if n.server.RunID != g.info.RunID {
+		x.newRow(n, &g.info)
+	}
+	n.addr, n.server, x.cause = g.addr, &g.info, nil
 	x.link = &link{net: newReplySocket(g.nc, false), buf: make([]byte, readBuffer)}
 }
 

@@ -53,6 +53,10 @@ func (x *exactly) wait(ready <-chan []byte) (chunk []byte, ok, came bool) {
 		x.checkStall()
 	case err := <-x.probed:
 		x.takeProbe(err)
+	case <-x.mail.bell:
+		for _, e := range x.mail.take() {
+			x.masterNamed(e.addr)
+		}
 	case <-x.alarm:
 		x.alarm = nil
 	case <-x.done:
@@ -129,6 +133,32 @@ func (x *exactly) takeProbe(err error) {
 	default:
 		x.stall.patient = true
 		x.note(fmt.Sprintf("no reply for %v, but the server answers PING: it is busy, and has %v", x.cfg.Timeout, patience*x.cfg.Timeout))
+	}
+}
+
+// masterNamed leaves a server that is not the master any more: another one has
+// taken its place, and the position that is found there says how to go on.
+func (x *exactly) masterNamed(addr string) {
+	err := fmt.Errorf("the sentinels name %s as the master now", addr)
+	switch {
+	case addr == x.node.addr || x.down != nil:
+	case x.flying != nil:
+		x.giveUp(err)
+	default:
+		x.lose(err)
+	}
+}
+
+// askMaster looks at the end whether it was the master who took the position.
+func (x *exactly) askMaster() {
+	if x.cfg.Master == nil || x.rewound || x.stopped != nil || x.lost != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), max(x.cfg.ConnectTimeout, time.Second))
+	defer cancel()
+	if addr, err := x.cfg.Master(ctx); err == nil {
+		x.masterNamed(addr)
+		x.drain()
 	}
 }
 

@@ -44,6 +44,7 @@ type positionJSON struct {
 	Offset   int64           `json:"offset"`
 	Line     int             `json:"line"`
 	DB       int             `json:"db"`
+	State    []byte          `json:"state,omitempty"`
 	Records  int64           `json:"records"`
 	Errors   int64           `json:"errors"`
 	Done     bool            `json:"done"`
@@ -54,7 +55,7 @@ type positionJSON struct {
 // encode writes p into its raw.
 func (p *Position) encode() error {
 	raw, err := json.Marshal(positionJSON{
-		N: p.Mark.N, Commands: p.Commands, File: p.Mark.File, Offset: p.Mark.Offset, Line: p.Mark.Line, DB: p.Mark.DB,
+		N: p.Mark.N, Commands: p.Commands, File: p.Mark.File, Offset: p.Mark.Offset, Line: p.Mark.Line, DB: p.Mark.DB, State: p.Mark.State,
 		Records: p.Records, Errors: p.Errors, Done: p.Done, Token: p.token, Input: p.Input,
 	})
 	if err == nil && len(raw) > longestPosition {
@@ -73,7 +74,7 @@ func parsePosition(raw []byte) (*Position, error) {
 		return nil, errors.New("what lies there is no position")
 	}
 	return &Position{
-		Mark:     parser.Mark{N: j.N, File: j.File, Offset: j.Offset, Line: j.Line, DB: j.DB},
+		Mark:     parser.Mark{N: j.N, File: j.File, Offset: j.Offset, Line: j.Line, DB: j.DB, State: j.State},
 		Commands: j.Commands, Records: j.Records, Errors: j.Errors, Done: j.Done, Input: j.Input,
 		token: j.Token, raw: bytes.Clone(raw),
 	}, nil
