@@ -195,6 +195,12 @@ func (c *console) fate(e *ending) {
 		c.printf("the server was started again; if it has not kept all that it acknowledged, load again from the start:\n    %s\n", e.fromStart())
 	}
 	c.goOn(e)
+	if len(r.Nodes) > 1 || e.settings.load.Connections > 1 {
+		c.printf("with several connections, commands behind that place may have run already: those that must not run twice are not to be loaded again\n")
+	}
+	if lost, ok := errors.AsType[*loader.LostError](e.err); ok && lost.Gone && r.Acknowledged > 0 {
+		c.printf("if the server comes back without all that it acknowledged, load again from the start:\n    %s\n", e.fromStart())
+	}
 }
 
 // atRisk prints what masters had acknowledged whose place was taken by others.

@@ -385,7 +385,8 @@ func (r *run) reconnect(work []*salvage) (map[*pipeline]*greeting, error) {
 		g, err := r.connectAgain(w.p)
 		if err != nil {
 			closeAll(fresh)
-			return nil, &LostError{Addr: w.p.node.addr, Err: w.p.cause, Why: err.Error()}
+			bad, ok := errors.AsType[*ConnectError](err)
+			return nil, &LostError{Addr: w.p.node.addr, Err: w.p.cause, Why: err.Error(), Gone: ok && bad.Temporary}
 		}
 		fresh[w.p] = g
 	}

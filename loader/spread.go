@@ -53,16 +53,16 @@ func (r *run) spread(c *parser.Command) error {
 		return r.takeKeyless(c)
 	}
 	slot := parser.Slot(t.keys[0])
-	if other := r.otherKey(slot); other != nil {
+	if other := r.otherKey(slot, t.keys[1:]); other != nil {
 		return r.takeWide(c, other)
 	}
 	return r.take(slot, c)
 }
 
-// otherKey returns the first key of the command at hand that is not where slot
-// is: in a cluster one with another slot, else with another connection.
-func (r *run) otherKey(slot int) []byte {
-	for _, key := range r.router.keys {
+// otherKey returns the first one of keys that is not where slot is: in a
+// cluster one with another slot, else with another connection.
+func (r *run) otherKey(slot int, keys [][]byte) []byte {
+	for _, key := range keys {
 		if other := parser.Slot(key); other != slot && (r.router.owners != nil || r.pipeOf(other) != r.pipeOf(slot)) {
 			return key
 		}
@@ -132,7 +132,7 @@ func (r *run) watch(c *parser.Command) error {
 	if !t.pinned {
 		t.pinned, t.slot = true, parser.Slot(first)
 	}
-	if other := r.otherKey(t.slot); other != nil {
+	if other := r.otherKey(t.slot, t.keys); other != nil {
 		if t.owners != nil {
 			t.bad = c.Pos.Line
 			return r.refuseAt(c.N, c.Pos, fmt.Sprintf("key of another slot than the first one that is watched: %s (slot %d, not %d)",
@@ -191,7 +191,7 @@ func (r *run) spreadInBlock(c *parser.Command) error {
 	if err := r.pin(t.keys); err != nil {
 		return err
 	}
-	if other := r.otherKey(t.slot); other != nil {
+	if other := r.otherKey(t.slot, t.keys); other != nil {
 		if t.owners != nil {
 			return r.refuseAt(c.N, c.Pos, fmt.Sprintf("key of another slot than the first one of its block: %s (slot %d, not %d)",
 				quoteKey(other), parser.Slot(other), t.slot))
