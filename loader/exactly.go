@@ -20,7 +20,9 @@ import (
 // In a transaction a blocking command returns at once, with or without data.
 
 // ExactlyOnce asks for a load of which every command takes effect once, however
-// often it is broken off and begun again.
+// often it is broken off and begun again. It uses one connection to one server;
+// Config.Window is how many records a transaction holds, 1000 where that is no
+// number.
 type ExactlyOnce struct {
 	// Name is that of the load. Its position lies under the key "respipe:" and
 	// Name, in the database of Config.DB.

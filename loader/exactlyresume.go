@@ -11,43 +11,48 @@ import (
 // resume goes on with a new connection. The position that is found there says
 // whether the transaction that was under way has run.
 func (x *exactly) resume() {
-	cause := x.down
+	lost := &LostError{Addr: x.node.addr, Err: x.down}
 	x.down = nil
-	if x.stopped != nil || x.cfg.OnDisconnect == Fail {
-		x.lost = &LostError{Addr: x.node.addr, Err: cause}
+	switch {
+	case x.stopped != nil, x.cfg.OnDisconnect == Fail:
+		x.lost = lost
 		return
-	}
-	if x.triedTooLong() {
-		x.lost = &LostError{Addr: x.node.addr, Err: cause, Why: fmt.Sprintf("no transaction went through on new connections for %v", x.cfg.RetryFor)}
+	case x.triedTooLong():
+		lost.Why = fmt.Sprintf("no transaction went through on new connections for %v", x.cfg.RetryFor)
+		x.lost = lost
 		return
-	}
-	if x.pending != nil {
-		x.note("connection lost: " + cause.Error() + "; connecting again")
+	case x.pending != nil:
+		x.note("connection lost: " + lost.Err.Error() + "; connecting again")
 	}
 	var found *Position
 	g, err := x.connectWithin(max(x.cfg.RetryFor, time.Millisecond), func() (g *greeting, err error) {
 		g, found, err = x.rejoin()
 		return g, err
 	}, func(error) {})
-	switch refused, ok := errors.AsType[*PositionError](err); {
-	case err == nil:
-	case x.ctx.Err() != nil:
-		x.interrupt()
-		x.lost = &LostError{Addr: x.node.addr, Err: cause}
-		return
-	case ok && refused.Refused:
-		x.stopped = refused
-		return
-	case ok:
-		x.lost = refused
-		return
-	default:
-		x.lost = &LostError{Addr: x.node.addr, Err: cause, Why: err.Error()}
+	if err != nil {
+		x.notResumed(lost, err)
 		return
 	}
 	x.rep.Reconnects++
 	x.attach(g)
 	x.goOn(found)
+}
+
+// notResumed notes why the load does not go on with a new connection.
+func (x *exactly) notResumed(lost *LostError, err error) {
+	bad, ok := errors.AsType[*PositionError](err)
+	switch {
+	case x.ctx.Err() != nil:
+		x.interrupt()
+		x.lost = lost
+	case ok && bad.Refused:
+		x.stopped = bad
+	case ok:
+		x.lost = bad
+	default:
+		lost.Why = err.Error()
+		x.lost = lost
+	}
 }
 
 // triedTooLong reports whether connections have been lost again and again for
@@ -178,7 +183,10 @@ func (x *exactly) probeSelects(g *greeting) error {
 	for _, b := range t.batches {
 		failed := failedPlaces(b)
 		for i, p := range b.places {
-			if _, ok := selectedDB(b.bytesOf(i)); p.class != parser.State || !ok || failed[i] {
+			if p.class != parser.State || p.flags&refused != 0 || failed[i] {
+				continue
+			}
+			if _, ok := selectedDB(b.bytesOf(i)); !ok {
 				continue
 			}
 			v, err := g.exchange(b.bytesOf(i))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -325,5 +326,26 @@ func TestForget(t *testing.T) {
 	cfg.Dial = func(context.Context, string) (net.Conn, error) { return nil, errString("no way") }
 	if _, err := Forget(context.Background(), cfg, "load"); err == nil {
 		t.Error("no error")
+	}
+}
+
+func TestExactlyOnceNoAllocationPerCommand(t *testing.T) {
+	server := redistest.Start(t)
+	load := func(n int64) uint64 {
+		server.CLI("FLUSHALL")
+		cfg := once(server.Addr, "")
+		cfg.Window = 20_000
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		rep, err := Run(context.Background(), repeated(n, "SET", "key:123456", "value-of-some-length"), cfg)
+		runtime.ReadMemStats(&after)
+		if err != nil || rep.Acknowledged != n {
+			t.Fatal(err, rep)
+		}
+		return after.Mallocs - before.Mallocs
+	}
+	const more = 200_000
+	if small, large := load(1000), load(1000+more); large > small+more/100 {
+		t.Errorf("%d more commands take %d more allocations", more, large-small)
 	}
 }

@@ -279,6 +279,8 @@ func (t *transaction) answerCommand(b *Batch, failed bool, text []byte) {
 	case failed && p.flags&own == 0:
 		b.fail(t.i, text, false)
 	case failed, p.class == parser.Discard, p.flags&own != 0:
+	case string(text) == "QUEUED":
+		p.flags |= queued
 	default: // a proxy may know no transactions
 		t.outside = errNotQueued
 	}
