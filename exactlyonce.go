@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -16,7 +19,6 @@ import (
 // once is a load with --exactly-once: its position lies in the server.
 type once struct {
 	settings *settings
-	console  *console
 	source   *formats.Source // that is read
 	opened   *formats.Source // in its place; nil for none
 	from     *loader.Position
@@ -24,9 +26,11 @@ type once struct {
 }
 
 // onceInput is what a position says of the input and of the options that make
-// commands of it.
+// commands of it. Of several regular files it says of one alone what tells it
+// from others, lest the position grow with their number.
 type onceInput struct {
 	formats.Identity
+	Others  string              `json:"others,omitempty"` // digest of what tells the others
 	Options formats.Fingerprint `json:"options"`
 	Limit   int64               `json:"limit"`
 }
@@ -34,7 +38,7 @@ type onceInput struct {
 // beginOnce reads the position and lets source go on from there. The error is a
 // *formats.UsageError if the input or the options are others than before.
 func beginOnce(ctx context.Context, s *settings, c *console, source *formats.Source) (*once, error) {
-	o := &once{settings: s, console: c, source: source}
+	o := &once{settings: s, source: source}
 	var err error
 	if o.from, err = loader.ReadPosition(ctx, s.config(c), s.exactlyOnce); err != nil || !begun(o.from) {
 		return o, err
@@ -43,12 +47,16 @@ func beginOnce(ctx context.Context, s *settings, c *console, source *formats.Sou
 	if err != nil {
 		return o, err
 	}
+	file := was.Files[o.from.Mark.File]
 	if o.from.Done {
 		now, err := source.Identity(o.from.Mark)
-		o.grown = err == nil && sizeOf(now) > sizeOf(was.Identity)
+		o.grown = err == nil && now.Files[o.from.Mark.File].Size > file.Size
 	}
 	if !o.isDone() {
-		c.say(fmt.Sprintf("going on behind %s: %s", o.placeOf(was), earlier(o.from.Records, o.from.Errors)))
+		if file.Name == "-" {
+			file.Name = "<stdin>"
+		}
+		c.say(fmt.Sprintf("going on behind %s:%d: %s", file.Name, o.from.Mark.Line, earlier(o.from.Records, o.from.Errors)))
 	}
 	return o, nil
 }
@@ -59,18 +67,22 @@ func begun(p *loader.Position) bool { return p != nil && p.Mark.N > 0 }
 // isDone reports whether there is nothing left to load.
 func (o *once) isDone() bool { return o != nil && o.from != nil && o.from.Done && !o.grown }
 
-// goOn lets a source go on from a position, and returns what that says of the
-// input.
-func (o *once) goOn(source *formats.Source, p *loader.Position) (was onceInput, err error) {
+// goOn lets a source go on from a position, and returns what told its files from
+// others.
+func (o *once) goOn(source *formats.Source, p *loader.Position) (id formats.Identity, err error) {
+	var was onceInput
 	if err := json.Unmarshal(p.Input, &was); err != nil {
-		return was, fmt.Errorf("what the position says of the input cannot be read: %w", err)
+		return id, fmt.Errorf("what the position says of the input cannot be read: %w", err)
 	}
 	err = was.Options.Compare(&o.settings.input)
 	if err == nil && p.Done && was.Limit != o.settings.input.Limit {
 		err = &formats.UsageError{Msg: "the load is done, by another --limit"}
 	}
 	if err == nil {
-		err = source.GoOnFrom(p.Mark, was.Identity)
+		id, err = was.identity(source, p.Mark)
+	}
+	if err == nil {
+		err = source.GoOnFrom(p.Mark, id)
 	}
 	if usage, ok := errors.AsType[*formats.UsageError](err); ok {
 		err = &formats.UsageError{
@@ -78,24 +90,37 @@ func (o *once) goOn(source *formats.Source, p *loader.Position) (was onceInput, 
 			Hint: "give another name to load another input, or --forget " + shellQuote(o.settings.exactlyOnce) + " to load all of this one again",
 		}
 	}
-	return was, err
+	return id, err
 }
 
-// placeOf returns the place of the position.
-func (o *once) placeOf(was onceInput) string {
-	pos := parser.Pos{File: "<stdin>", Line: o.from.Mark.Line}
-	if file := was.Files[o.from.Mark.File].Name; file != "-" {
-		pos.File = file
+// identity returns what told all files from others. Those of which only a digest
+// is kept must be what they were.
+func (in *onceInput) identity(source *formats.Source, m parser.Mark) (formats.Identity, error) {
+	if in.Others == "" {
+		return in.Identity, nil
 	}
-	return place(pos)
+	id, err := source.Identity(parser.Mark{})
+	if err == nil && m.File < len(id.Files) {
+		id, err = source.Identity(m)
+	}
+	switch {
+	case err != nil:
+		return id, err
+	case m.File >= len(id.Files) || len(in.Files) != 1 || othersOf(id, m.File) != in.Others:
+		return id, &formats.UsageError{Msg: "the input files are not what they were"}
+	}
+	id.Files[m.File], id.Before = in.Files[0], in.Before
+	return id, nil
 }
 
-// sizeOf returns the sum of the sizes of files.
-func sizeOf(id formats.Identity) (sum int64) {
-	for _, file := range id.Files {
-		sum += file.Size
+// othersOf returns a digest of what tells all files but one from others.
+func othersOf(id formats.Identity, but int) string {
+	text, err := json.Marshal(slices.Delete(slices.Clone(id.Files), but, but+1))
+	if err != nil { // strings and numbers
+		panic("internal error: " + err.Error())
 	}
-	return sum
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
 }
 
 // config returns what keeps the position.
@@ -117,7 +142,11 @@ func (o *once) identify(m parser.Mark) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(onceInput{id, o.settings.input.Fingerprint(), o.settings.input.Limit})
+	in := onceInput{Identity: id, Options: o.settings.input.Fingerprint(), Limit: o.settings.input.Limit}
+	if len(id.Files) > 1 && source.Size() >= 0 {
+		in.Others, in.Files = othersOf(id, m.File), id.Files[m.File:m.File+1]
+	}
+	return json.Marshal(in)
 }
 
 // reopen opens the input again, to go on from an earlier position.

@@ -23,12 +23,13 @@ type killedLoad struct {
 	trace  []string // what was pushed in database 0
 }
 
-// newKilledLoad writes an input of n records.
+// newKilledLoad writes an input of n records, or some more, in several files.
 func newKilledLoad(t *testing.T, rng *rand.Rand, server *redistest.Server, n int) *killedLoad {
 	l := &killedLoad{server: server}
+	dir, each := t.TempDir(), 50+rng.IntN(n)
 	var text strings.Builder
 	db := 0
-	for i := 0; i < n; i++ {
+	for i := range n {
 		switch rng.IntN(100) {
 		case 0:
 			db = 1 - db
@@ -46,12 +47,15 @@ func newKilledLoad(t *testing.T, rng *rand.Rand, server *redistest.Server, n int
 			fmt.Fprintf(&text, "RPUSH trace %d\n", i)
 			l.trace = append(l.trace, strconv.Itoa(i))
 		}
+		if i%each == each-1 || i == n-1 {
+			file := filepath.Join(dir, fmt.Sprintf("%06d.txt", i))
+			if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			text.Reset()
+		}
 	}
-	file := filepath.Join(t.TempDir(), "input.txt")
-	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	l.args = []string{"-p", server.Port, "--exactly-once", "nightly", "--window", strconv.Itoa(1 + rng.IntN(200)), "-t", "2", "--wait-ready", "10", file}
+	l.args = []string{"-p", server.Port, "--exactly-once", "nightly", "--window", strconv.Itoa(1 + rng.IntN(200)), "-t", "2", "--wait-ready", "10", dir}
 	return l
 }
 
