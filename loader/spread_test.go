@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"respipe/internal/redistest"
+	"respipe/parser"
 )
 
 // sundry writes n lines of commands of all kinds on few keys: of one key and of
@@ -81,6 +82,23 @@ func TestConnectionsKeepTheOrder(t *testing.T) {
 			if got != want || rep.Errors != one.Errors || rep.Replies != one.Replies || rep.Acknowledged != one.Acknowledged {
 				t.Fatalf("seed %d: %d connections: digest %s, %+v; one: %s, %+v", seed, connections, got, rep, want, one)
 			}
+		}
+	}
+}
+
+// What was sent again is answered while a block is open on one pipeline and
+// something was refused on another: the rest of the block must be able to go.
+func TestAnOpenBlockGoesOnBeforeARedo(t *testing.T) {
+	for _, resending := range []bool{false, true} {
+		open := &pipeline{node: &node{}, sentOpen: true}
+		refused := &pipeline{node: &node{}, redo: true}
+		r := &run{pipes: []*pipeline{open, refused}, resending: resending}
+		r.router.owners = new([parser.Slots]*node)
+		if err := r.proceed(); err != nil || r.troubled() {
+			t.Errorf("resending %v: %v, troubled %v", resending, err, r.troubled())
+		}
+		if open.sentOpen = false; !r.troubled() {
+			t.Error("and then nothing is sent again")
 		}
 	}
 }
