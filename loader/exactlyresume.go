@@ -193,9 +193,13 @@ func (x *exactly) probeSelects(g *greeting) error {
 			if err != nil {
 				return err
 			}
-			if v.Kind == '-' {
-				b.fail(i, v.Text, false)
+			if v.Kind != '-' {
+				continue
 			}
+			if err := notReady(v, nil); err != nil {
+				return err
+			}
+			b.fail(i, v.Text, false)
 		}
 	}
 	return nil
