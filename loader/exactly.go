@@ -68,6 +68,7 @@ type exactly struct {
 	from    reach // what lies before is passed over
 	settled reach // what lies before is in the report
 	seen    int64 // number of the last record that is counted in the report
+	sure    int64 // Report.Records up to settled
 	records int64 // read up to here, by all runs
 
 	filling *transaction // nil for none

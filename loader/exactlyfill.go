@@ -25,7 +25,7 @@ func (x *exactly) take(c *parser.Command) error {
 	if !x.arrive(c.N) {
 		return nil
 	}
-	x.inHand = true
+	x.inHand = !x.again(x.at)
 	if err := x.count(c.N, c.File); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (x *exactly) refuse(bad *parser.Error) error {
 	if !x.arrive(mark.N) {
 		return nil
 	}
-	x.inHand = true
+	x.inHand = !x.again(x.at)
 	if err := x.count(mark.N, mark.File); err != nil {
 		return err
 	}
@@ -183,6 +183,7 @@ func (x *exactly) batchAt(t *transaction, n int64, pos parser.Pos, size int) *Ba
 // that is full; a block is, when it ends.
 func (x *exactly) added(t *transaction, last bool) error {
 	t.next.Mark, t.next.Commands, t.next.Records = x.src.Mark(), x.at.commands, x.records
+	t.counted = x.rep.Records
 	full := last && t.records >= x.limit || t.size() >= x.cut || len(t.batches) == mostParts || x.at == x.settled
 	if full && !x.block.Open {
 		return x.handOver()

@@ -177,7 +177,7 @@ func (x *exactly) settle(t *transaction) {
 		x.free.put(b)
 	}
 	if !again {
-		x.settled = t.next.reach()
+		x.settled, x.sure = t.next.reach(), t.counted
 	}
 	x.reached = t.next
 	x.reached.Mark.DB = x.db

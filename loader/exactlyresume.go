@@ -229,9 +229,9 @@ func (x *exactly) rewind(found *Position, t *transaction) error {
 	x.filling, x.block, x.inHand = nil, OpenBlock{}, false
 	if x.broken != nil {
 		x.broken = nil
-		x.rep.Records--
 		x.early--
 	}
+	x.rep.Records, x.seen = x.sure, x.settled.n
 	x.rep.InputDone = false
 	return x.reopen(found)
 }

@@ -21,6 +21,7 @@ type transaction struct {
 	batches   []*Batch
 	next      Position // behind its commands
 	records   int      // in it, one that it shares with others included
+	counted   int64    // Report.Records behind its commands
 	before    int      // bytes of all batches but the last
 	block     bool     // it is one of the input, MULTI and EXEC included
 	discarded bool     // and ends with DISCARD
