@@ -126,7 +126,7 @@ func randomCommand(rng *rand.Rand, n int) string {
 	key := modelKeys[rng.IntN(len(modelKeys))]
 	switch rng.IntN(10) {
 	case 9:
-		return fmt.Sprint("APPEND ", key, " ", n%10)
+		return fmt.Sprint("APPEND ", key, " ", 1+n%9) // Redis takes no number with a 0 in front
 	case 0:
 		return "DEL " + key
 	case 1, 2:
