@@ -37,11 +37,14 @@ func (e *ending) status() int {
 	if _, ok := errors.AsType[*loader.LostError](e.err); ok || len(e.report.AtRisk) > 0 {
 		return exitLost
 	}
+	if position, ok := errors.AsType[*loader.PositionError](e.err); ok && !position.Refused {
+		return exitLost
+	}
 	if _, ok := errors.AsType[*loader.ConnectError](e.err); ok {
 		return exitConnect
 	}
 	for _, err := range causes(e.err) {
-		if !errors.Is(err, loader.ErrTooManyErrors) && !errors.Is(err, loader.ErrHopeless) {
+		if !isStop(err) {
 			return exitInput
 		}
 	}
@@ -52,6 +55,13 @@ func (e *ending) status() int {
 		return exitErrors
 	}
 	return 0
+}
+
+// isStop reports whether err says that errors of the server, or too many of any
+// kind, have stopped the load.
+func isStop(err error) bool {
+	_, position := errors.AsType[*loader.PositionError](err)
+	return position || errors.Is(err, loader.ErrTooManyErrors) || errors.Is(err, loader.ErrHopeless)
 }
 
 // causes returns the errors that err joins.
@@ -66,7 +76,10 @@ func causes(err error) []error {
 }
 
 // short tells whether there were fewer records than expected.
-func (e *ending) short() bool { return e.report.InputDone && e.report.Records < e.settings.load.Expect }
+func (e *ending) short() bool { return e.report.InputDone && e.records() < e.settings.load.Expect }
+
+// records counts the records that were read, by earlier runs, too.
+func (e *ending) records() int64 { return e.report.EarlierRecords + e.report.Records }
 
 // afterFailed tells whether all went in, but for the command of --after.
 func (e *ending) afterFailed() bool {
@@ -101,16 +114,19 @@ func (c *console) end(e *ending) {
 	c.kinds(e.report.Kinds)
 	switch {
 	case e.short():
-		c.printf("%d records, but --expect wants %d\n", e.report.Records, e.settings.load.Expect)
-	case e.report.InputDone && e.report.Records == 0:
+		c.printf("%d records, but --expect wants %d\n", e.records(), e.settings.load.Expect)
+	case e.report.InputDone && e.records() == 0:
 		c.warn("nothing was loaded: there are no records in the input")
 	}
 	switch {
 	case e.settings.dryRun:
 	case e.connected():
 		c.fate(e)
+		c.once(e)
 		c.atRisk(e)
-		c.rates(e.report)
+		if !e.report.DoneBefore {
+			c.rates(e.report)
+		}
 		c.nodes(e.report)
 		c.meanwhile(e.report)
 	case e.given.command == "convert" && e.err != nil:

@@ -12,7 +12,24 @@ import (
 // goOn returns the command line that loads what is left: the user's own, from
 // the record on that is the oldest not settled, in the database selected
 // there, and without passwords.
-func (e *ending) goOn() string { return e.commandLine(e.report.Position) }
+func (e *ending) goOn() string {
+	if e.settings.exactlyOnce != "" {
+		return e.sameLine()
+	}
+	return e.commandLine(e.report.Position)
+}
+
+// sameLine returns the user's own command line: where to go on from lies in the
+// server.
+func (e *ending) sameLine() string {
+	words := []string{"respipe"}
+	for _, o := range e.given.options {
+		if o.name != "pass" {
+			words = append(words, o.shell()...)
+		}
+	}
+	return strings.Join(append(words, e.given.operands()...), " ")
+}
 
 // fromStart returns the command line that loads the same again.
 func (e *ending) fromStart() string {

@@ -97,6 +97,9 @@ func (p *program) load(c *cli.Context) error {
 		_, err := fmt.Fprintln(p.stdout, "respipe", version())
 		return err
 	}
+	if c.IsSet("forget") {
+		return p.forget(c)
+	}
 	ending, err := p.carry(c, func(source *formats.Source, s *settings, console *console) (*loader.Report, error) {
 		if s.dryRun {
 			return rehearse(c.Context, source, s, console)
@@ -139,7 +142,14 @@ func (p *program) carry(c *cli.Context, away func(*formats.Source, *settings, *c
 	}
 	defer source.Close()
 	ending := &ending{settings: s, given: p.given}
-	if err := source.Prepare(c.Context); err == nil {
+	if s.exactlyOnce != "" && !s.dryRun {
+		s.once, err = beginOnce(c.Context, s, console, source)
+		defer s.once.close()
+	}
+	if err == nil && !s.once.isDone() {
+		err = source.Prepare(c.Context)
+	}
+	if err == nil {
 		ending.report, ending.err = away(source, s, console)
 	} else if _, usage := errors.AsType[*formats.UsageError](err); usage {
 		return nil, err

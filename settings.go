@@ -11,19 +11,22 @@ import (
 
 // settings is what the options say, read and checked.
 type settings struct {
-	files      []string
-	input      formats.Options
-	server     endpoint
-	load       loader.Config // without its functions
-	lock       string        // file, or ""
-	maxErrors  string        // as it was typed
-	quiet      bool
-	progress   string // auto, bar, plain or none
-	summary    string // text or json
-	showValues bool
-	dryRun     bool
-	as         string // of convert: resp or commands
-	slots      bool
+	files       []string
+	input       formats.Options
+	server      endpoint
+	load        loader.Config // without its functions
+	exactlyOnce string        // name of the load, or ""
+	once        *once         // of exactlyOnce, when the load begins
+	forget      string        // name of the load, or ""
+	lock        string        // file, or ""
+	maxErrors   string        // as it was typed
+	quiet       bool
+	progress    string // auto, bar, plain or none
+	summary     string // text or json
+	showValues  bool
+	dryRun      bool
+	as          string // of convert: resp or commands
+	slots       bool
 }
 
 // config joins the settings with what watches the load.
@@ -36,6 +39,9 @@ func (s *settings) config(c *console) loader.Config {
 	cfg.User, cfg.Pass, cfg.DB = s.server.user, s.server.pass, s.server.db
 	cfg.CountKeys = c.introduces()
 	cfg.OnConnect, cfg.OnNote, cfg.OnSettled = c.connected, c.say, c.settled
+	if s.once != nil {
+		cfg.ExactlyOnce = s.once.config()
+	}
 	return cfg
 }
 
@@ -59,10 +65,12 @@ func readSettings(c *cli.Context, given *commandLine) (*settings, error) {
 			OnDisconnect: o.onDisconnect(), RetryFor: o.duration("retry-for", 30*time.Second), WaitReady: o.duration("wait-ready", 0),
 			After: o.after(), Expect: o.count("expect", 0),
 		},
+		exactlyOnce: o.name("exactly-once"), forget: o.name("forget"),
 		lock: c.String("lock"), maxErrors: c.String("max-errors"), quiet: c.Bool("quiet"), showValues: c.Bool("show-values"), dryRun: c.Bool("dry-run"),
 		as: o.word("as", "resp", "commands"), slots: c.Bool("slots"),
 		progress: o.word("progress", "auto", "bar", "plain", "none"), summary: o.word("summary", "text", "json"),
 	}
+	o.checkOnce(s)
 	s.load.MaxErrors, s.load.MaxErrorsPercent = o.maxErrors()
 	if given.command == "load" {
 		s.server = o.endpoint(given.program)

@@ -138,6 +138,16 @@ func small(difference int64) bool {
 	return difference >= math.MinInt32 && difference <= math.MaxInt32
 }
 
+// append appends a command.
+func (b *Batch) append(c *parser.Command) {
+	if c.Raw != nil {
+		b.resp = append(b.resp, c.Raw...)
+	} else {
+		b.resp = parser.AppendCommand(b.resp, c.Args)
+	}
+	b.add(c.N, c.Pos, c.Op.Class, 0)
+}
+
 // add notes a command whose RESP, if any, has just been appended.
 func (b *Batch) add(n int64, pos parser.Pos, class parser.Class, flags uint8) {
 	b.places = append(b.places, place{

@@ -221,7 +221,7 @@ func (r *run) bringUp(g *greeting) error {
 func (g *greeting) must(name string, command []byte) error {
 	v, err := g.exchange(command)
 	if err == nil && v.Kind == '-' {
-		err = &ConnectError{Err: fmt.Errorf("%s cannot be done on the new connection: %s", name, v.Text)}
+		err = notReady(v, fmt.Errorf("%s cannot be done on the new connection: %s", name, v.Text))
 	}
 	return err
 }

@@ -38,15 +38,7 @@ type pipeline struct {
 func (p *pipeline) idle() bool { return p.unanswered == 0 && (p.kept == 0 || p.held) }
 
 // append puts the command into the batch.
-func (p *pipeline) append(c *parser.Command) {
-	b := p.batch
-	if c.Raw != nil {
-		b.resp = append(b.resp, c.Raw...)
-	} else {
-		b.resp = parser.AppendCommand(b.resp, c.Args)
-	}
-	b.add(c.N, c.Pos, c.Op.Class, 0)
-}
+func (p *pipeline) append(c *parser.Command) { p.batch.append(c) }
 
 // Where a command goes, if not by the slot of its keys.
 const (

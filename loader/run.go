@@ -75,9 +75,12 @@ type run struct {
 // there are too many errors, when the input is broken or when the connection
 // is lost. The Report is never nil. The error joins all that applies of: a
 // *ConnectError, when nothing was sent; the cause of ctx, ErrTooManyErrors,
-// ErrHopeless or an error of OnSettled; the source's error; a *LostError; and an
-// *AfterError, alone.
+// ErrHopeless or an error of OnSettled; the source's error; a *LostError; a
+// *PositionError; and an *AfterError, alone.
 func Run(ctx context.Context, src Source, cfg Config) (*Report, error) {
+	if cfg.ExactlyOnce != nil {
+		return runExactly(ctx, src, cfg)
+	}
 	began := time.Now()
 	r := &run{ctx: ctx, done: ctx.Done(), src: src, cfg: cfg, db: cfg.DB, rep: &Report{}, mail: newMailbox()}
 	r.cut = int(min(batchBytes, max(cfg.WindowBytes/4, 1)))
