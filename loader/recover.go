@@ -48,7 +48,7 @@ func mustSendAgain(p *pipeline) bool { return p.redo && !p.sentOpen }
 
 // catchUp waits until nothing must be sent again.
 func (r *run) catchUp() error {
-	if p := r.unfinished(); p != nil && p.batch != nil && !r.block.Open && r.mustRecover() {
+	if p := r.unfinished(); p != nil && p.batch != nil && !r.blockGoesOn(p) && r.mustRecover() {
 		b := p.batch // the end of its block
 		p.batch, p.sentOpen = nil, false
 		r.send(p, b)

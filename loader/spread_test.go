@@ -3,6 +3,7 @@ package loader
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"strings"
@@ -100,5 +101,29 @@ func TestAnOpenBlockGoesOnBeforeARedo(t *testing.T) {
 		if open.sentOpen = false; !r.troubled() {
 			t.Error("and then nothing is sent again")
 		}
+	}
+}
+
+// The end of a block that is filled in but not sent goes before a redo though
+// the next block has begun, of which it is not known yet where it goes.
+func TestTheEndOfABlockGoesBeforeARedo(t *testing.T) {
+	ours, theirs := tcpPair(t)
+	go io.Copy(io.Discard, theirs)
+	r := &run{mail: newMailbox(), tune: newTuner(10)}
+	open := &pipeline{node: &node{}, sentOpen: true}
+	open.conn = newConn(ours, open, r)
+	defer open.conn.close()
+	open.batch = r.free.get(100, 1)
+	open.batch.reset(parser.Mark{}, "a.txt")
+	open.batch.resp = append(open.batch.resp, "*1\r\n$4\r\nEXEC\r\n"...)
+	open.batch.add(1, parser.Pos{}, parser.Exec, 0)
+	refused := &pipeline{node: &node{}, redo: true, unanswered: 1} // so that the redo itself waits
+	r.pipes = []*pipeline{open, refused}
+	r.router.owners = new([parser.Slots]*node)
+	r.block = OpenBlock{Open: true}
+	r.stopped = errString("the test is over") // when the redo's turn has come
+	r.catchUp()
+	if open.batch != nil || open.sentOpen || open.unanswered != 1 {
+		t.Errorf("the end of the block was not sent: %+v", open)
 	}
 }
