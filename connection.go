@@ -23,6 +23,14 @@ type endpoint struct {
 	db         int
 }
 
+// name tells one server, or group of servers, from others.
+func (e endpoint) name() string {
+	if e.sentinels != nil {
+		return e.sentinels.master
+	}
+	return strings.Join(e.addrs, " ")
+}
+
 // dial connects to addr, or to where that can be reached; the TLS handshake, if
 // any, is done.
 func (e endpoint) dial(ctx context.Context, addr string) (net.Conn, error) {

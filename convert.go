@@ -9,7 +9,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"respipe/formats"
 	"respipe/loader"
 	"respipe/parser"
 )
@@ -17,7 +16,8 @@ import (
 // convert writes the commands of the input to standard output instead of
 // sending them. Its counts stand on standard error.
 func (p *program) convert(c *cli.Context) error {
-	ending, err := p.carry(c, func(source *formats.Source, s *settings, console *console) (*loader.Report, error) {
+	ending, err := p.carry(c, func(w *work) (*loader.Report, error) {
+		source, s, console := w.source, w.settings, w.console
 		if s.progress == "auto" && isTerminal(p.stdout) {
 			console.display = noDisplay // the commands are to be seen there
 		}

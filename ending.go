@@ -18,6 +18,8 @@ type ending struct {
 	given    *commandLine
 	report   *loader.Report
 	err      error // why it stopped early; may join several
+	files    *keeping
+	told     bool // errors of earlier runs were told then
 }
 
 // status returns the exit status: the gravest of what happened.
@@ -44,14 +46,14 @@ func (e *ending) status() int {
 		return exitConnect
 	}
 	for _, err := range causes(e.err) {
-		if !isStop(err) {
+		if _, own := errors.AsType[*ownFileError](err); !own && !isStop(err) {
 			return exitInput
 		}
 	}
 	switch {
 	case e.err != nil:
 		return exitStopped
-	case e.errors() > 0:
+	case e.errors() > 0, e.report.EarlierErrors > 0 && !e.told:
 		return exitErrors
 	}
 	return 0
@@ -124,6 +126,7 @@ func (c *console) end(e *ending) {
 		c.fate(e)
 		c.once(e)
 		c.atRisk(e)
+		c.kept(e)
 		if !e.report.DoneBefore {
 			c.rates(e.report)
 		}

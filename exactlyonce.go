@@ -125,12 +125,11 @@ func othersOf(id formats.Identity, but int) string {
 
 // config returns what keeps the position.
 func (o *once) config() *loader.ExactlyOnce {
-	cfg := &loader.ExactlyOnce{Name: o.settings.exactlyOnce, From: o.from, Grown: o.grown, Identity: o.identify}
-	if o.source.Size() >= 0 { // all of it is in regular files
-		cfg.Reopen = o.reopen
-	}
-	return cfg
+	return &loader.ExactlyOnce{Name: o.settings.exactlyOnce, From: o.from, Grown: o.grown, Identity: o.identify}
 }
+
+// canReopen reports whether all of the input is in regular files.
+func (o *once) canReopen() bool { return o.source.Size() >= 0 }
 
 // identify returns what tells the input and the options at a mark.
 func (o *once) identify(m parser.Mark) (json.RawMessage, error) {
@@ -150,7 +149,7 @@ func (o *once) identify(m parser.Mark) (json.RawMessage, error) {
 }
 
 // reopen opens the input again, to go on from an earlier position.
-func (o *once) reopen(p *loader.Position) (loader.Source, error) {
+func (o *once) reopen(p *loader.Position) (*formats.Source, error) {
 	source, err := formats.Open(o.settings.files, o.settings.input)
 	if err == nil {
 		o.close()
@@ -167,7 +166,7 @@ func (o *once) reopen(p *loader.Position) (loader.Source, error) {
 
 // close closes what reopen opened.
 func (o *once) close() {
-	if o.opened != nil {
+	if o != nil && o.opened != nil {
 		o.opened.Close()
 	}
 }
@@ -180,6 +179,11 @@ func (o *optionReader) checkOnce(s *settings) {
 	for _, name := range []string{"cluster", "wait-replicas"} {
 		if o.IsSet(name) {
 			o.mistake("exactly-once", "it does not go with --"+name, "it needs one server, which may be behind sentinels")
+		}
+	}
+	for _, name := range []string{"checkpoint", "replies"} {
+		if o.IsSet(name) {
+			o.mistake("exactly-once", "it does not go with --"+name, "the position is in the server, and the answers of a transaction come as one")
 		}
 	}
 	if s.load.Connections > 1 {

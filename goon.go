@@ -13,26 +13,17 @@ import (
 // the record on that is the oldest not settled, in the database selected
 // there, and without passwords.
 func (e *ending) goOn() string {
-	if e.settings.exactlyOnce != "" {
+	if e.settings.exactlyOnce != "" || e.settings.checkpoint != "" {
 		return e.sameLine()
 	}
 	return e.commandLine(e.report.Position)
 }
 
-// sameLine returns the user's own command line: where to go on from lies in the
-// server.
-func (e *ending) sameLine() string {
-	words := []string{"respipe"}
-	for _, o := range e.given.options {
-		if o.name != "pass" {
-			words = append(words, o.shell()...)
-		}
-	}
-	return strings.Join(append(words, e.given.operands()...), " ")
-}
-
 // fromStart returns the command line that loads the same again.
 func (e *ending) fromStart() string {
+	if e.settings.checkpoint != "" {
+		return "rm " + shellQuote(e.settings.checkpoint) + " && " + e.sameLine()
+	}
 	return e.commandLine(parser.Mark{N: e.settings.input.Skip + 1, DB: e.settings.server.db})
 }
 
@@ -46,6 +37,9 @@ func (e *ending) commandLine(at parser.Mark) string {
 	for _, o := range e.given.options {
 		if replaced[o.name] || o.name == "after" && e.report.Errors > 0 {
 			continue // not every record went in, and none of the rest can change that
+		}
+		if o.name == "rejects" || o.name == "replies" { // those of this load stay
+			o.value = beside(o.value, at.N, reasonsSuffix, unknownSuffix)
 		}
 		words = append(words, o.shell()...)
 	}

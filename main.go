@@ -100,12 +100,12 @@ func (p *program) load(c *cli.Context) error {
 	if c.IsSet("forget") {
 		return p.forget(c)
 	}
-	ending, err := p.carry(c, func(source *formats.Source, s *settings, console *console) (*loader.Report, error) {
-		if s.dryRun {
-			return rehearse(c.Context, source, s, console)
+	ending, err := p.carry(c, func(w *work) (*loader.Report, error) {
+		if w.settings.dryRun {
+			return rehearse(c.Context, w.source, w.settings, w.console)
 		}
-		console.progress(source)
-		return loader.Run(c.Context, source, s.config(console))
+		w.console.progress(w.source)
+		return loader.Run(c.Context, w.input(), w.config())
 	})
 	if err == nil && ending.speaks() {
 		io.WriteString(p.stdout, ending.summary()) // nobody may be reading any more
@@ -116,7 +116,7 @@ func (p *program) load(c *cli.Context) error {
 // carry reads the options, opens the input and has its commands carried away.
 // The errors it returns are mistakes of usage; how it ended otherwise is in the
 // ending, and in p.status.
-func (p *program) carry(c *cli.Context, away func(*formats.Source, *settings, *console) (*loader.Report, error)) (*ending, error) {
+func (p *program) carry(c *cli.Context, away func(*work) (*loader.Report, error)) (*ending, error) {
 	s, err := readSettings(c, p.given)
 	if err != nil {
 		return nil, err
@@ -134,30 +134,21 @@ func (p *program) carry(c *cli.Context, away func(*formats.Source, *settings, *c
 		}
 		defer held.Close()
 	}
-	console := newConsole(p.stderr, s)
-	s.input.Stdin, s.input.Note = p.stdin, console.note
-	source, err := formats.Open(s.files, s.input)
-	if err != nil {
-		return nil, err
-	}
-	defer source.Close()
-	ending := &ending{settings: s, given: p.given}
-	if s.exactlyOnce != "" && !s.dryRun {
-		s.once, err = beginOnce(c.Context, s, console, source)
-		defer s.once.close()
-	}
-	if err == nil && !s.once.isDone() {
-		err = source.Prepare(c.Context)
-	}
+	w := &work{settings: s, console: newConsole(p.stderr, s)}
+	s.input.Stdin, s.input.Note = p.stdin, w.console.note
+	err = w.open(c.Context)
+	defer w.close()
+	ending := &ending{settings: s, given: p.given, files: w.files, told: w.wasDone()}
 	if err == nil {
-		ending.report, ending.err = away(source, s, console)
+		ending.report, ending.err = away(w)
+		ending.err = w.finish(ending.report, ending.err)
 	} else if _, usage := errors.AsType[*formats.UsageError](err); usage {
 		return nil, err
 	} else {
 		ending.report, ending.err = new(loader.Report), err
 	}
 	p.status = ending.status()
-	console.end(ending)
+	w.console.end(ending)
 	return ending, nil
 }
 

@@ -187,6 +187,26 @@ func (o *optionReader) null() *string {
 	return &token
 }
 
+// ownFiles checks the options that name files which respipe writes.
+func (o *optionReader) ownFiles() {
+	seen := map[string]string{}
+	for _, name := range []string{"rejects", "replies", "checkpoint", "lock"} {
+		path := o.String(name)
+		switch other := seen[path]; {
+		case !o.IsSet(name):
+		case path == "":
+			o.mistake(name, "it needs a name", "")
+		case other != "":
+			o.mistake(name, quoted(path)+" is that of --"+other+", too", "")
+		default:
+			seen[path] = name
+		}
+	}
+	if o.IsSet("replies-full") && !o.IsSet("replies") {
+		o.mistake("replies-full", "there is no --replies", "add --replies FILE")
+	}
+}
+
 // names reads a list as a,b,c.
 func (o *optionReader) names(name string) []string {
 	if !o.IsSet(name) {

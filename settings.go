@@ -16,10 +16,13 @@ type settings struct {
 	server      endpoint
 	load        loader.Config // without its functions
 	exactlyOnce string        // name of the load, or ""
-	once        *once         // of exactlyOnce, when the load begins
 	forget      string        // name of the load, or ""
 	lock        string        // file, or ""
-	maxErrors   string        // as it was typed
+	rejects     string        // file, or ""
+	checkpoint  string        // file, or ""
+	replies     string        // file, or ""
+	repliesFull bool
+	maxErrors   string // as it was typed
 	quiet       bool
 	progress    string // auto, bar, plain or none
 	summary     string // text or json
@@ -39,9 +42,6 @@ func (s *settings) config(c *console) loader.Config {
 	cfg.User, cfg.Pass, cfg.DB = s.server.user, s.server.pass, s.server.db
 	cfg.CountKeys = c.introduces()
 	cfg.OnConnect, cfg.OnNote, cfg.OnSettled = c.connected, c.say, c.settled
-	if s.once != nil {
-		cfg.ExactlyOnce = s.once.config()
-	}
 	return cfg
 }
 
@@ -66,11 +66,13 @@ func readSettings(c *cli.Context, given *commandLine) (*settings, error) {
 			After: o.after(), Expect: o.count("expect", 0),
 		},
 		exactlyOnce: o.name("exactly-once"), forget: o.name("forget"),
-		lock: c.String("lock"), maxErrors: c.String("max-errors"), quiet: c.Bool("quiet"), showValues: c.Bool("show-values"), dryRun: c.Bool("dry-run"),
+		lock: c.String("lock"), rejects: c.String("rejects"), checkpoint: c.String("checkpoint"),
+		replies: c.String("replies"), repliesFull: c.Bool("replies-full"), maxErrors: c.String("max-errors"), quiet: c.Bool("quiet"), showValues: c.Bool("show-values"), dryRun: c.Bool("dry-run"),
 		as: o.word("as", "resp", "commands"), slots: c.Bool("slots"),
 		progress: o.word("progress", "auto", "bar", "plain", "none"), summary: o.word("summary", "text", "json"),
 	}
 	o.checkOnce(s)
+	o.ownFiles()
 	s.load.MaxErrors, s.load.MaxErrorsPercent = o.maxErrors()
 	if given.command == "load" {
 		s.server = o.endpoint(given.program)

@@ -76,7 +76,7 @@ func (x *expansion) take(c *parser.Command) bool {
 	}
 	c.Op, c.Args = x.command(x.taken)
 	x.taken++
-	c.Raw, c.Last = nil, x.taken == len(x.ends)
+	c.Raw, c.Index, c.Last = nil, x.taken-1, x.taken == len(x.ends)
 	return true
 }
 

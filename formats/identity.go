@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"respipe/parser"
 )
@@ -119,6 +120,11 @@ func (s *Source) compare(id Identity, m parser.Mark) error {
 	if !s.verbatim(m.File) {
 		return nil
 	}
+	if m.File < len(id.Files) && id.Files[m.File].Size == m.Offset {
+		if err := compareEnd(s.files[m.File], m); err != nil {
+			return err
+		}
+	}
 	return comparePlace(s.files[m.File], id.Before, m)
 }
 
@@ -137,6 +143,19 @@ func compareFile(was FileIdentity) error {
 		err = notTheFile(was.Name, fmt.Sprintf("its first %d bytes differ", n))
 	}
 	return err
+}
+
+// compareEnd looks whether a file that was read to its end has grown by whole
+// lines. Values of JSON may stand on one.
+func compareEnd(name string, m parser.Mark) error {
+	around, err := readAt(name, max(m.Offset-1, 0), 2)
+	if err != nil || m.Offset == 0 || len(around) < 2 {
+		return err
+	}
+	if strings.IndexByte("\n\r}]", around[0]) < 0 && strings.IndexByte("\n\r", around[1]) < 0 {
+		return notTheFile(name, "its last line was loaded, and has grown since")
+	}
+	return nil
 }
 
 // comparePlace looks whether what stands before a place in a file is what it

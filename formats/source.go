@@ -35,6 +35,7 @@ type Source struct {
 	columns  uint64 // digest of them
 	rec      parser.Record
 	src      []byte // of the record at hand
+	anew     []byte // the same, where it was written anew
 	ops      parser.Ops
 	guard    guard
 
@@ -250,7 +251,7 @@ func (s *Source) read(c *parser.Command) error {
 	if err := s.in.check(c.Pos); err != nil {
 		return &parser.Error{Pos: c.Pos, Err: err}
 	}
-	c.File, c.N, c.Last = s.file, s.n, true
+	c.File, c.N, c.Index, c.Last = s.file, s.n, 0, true
 	c.Op = s.ops.Find(c.Args)
 	if err := s.guard.check(c.Op, c.Args); err != nil {
 		return &parser.Error{Pos: c.Pos, Err: err}

@@ -31,14 +31,32 @@ func (s *Source) Text() Text {
 	return text
 }
 
+// Format returns the name of the format of the file at hand, "" before the
+// first record.
+func (s *Source) Format() string {
+	if s.format == nil {
+		return ""
+	}
+	return s.format.Name
+}
+
 // keepSource fills in the source text of the record at hand, which err may have
-// refused.
+// refused. RESP with bare LF line ends is written anew.
 func (s *Source) keepSource(c *parser.Command, err error) {
 	s.src = s.in.source(s.pos, s.opt.maxRecord())
+	if s.commands != nil && c.Raw == nil && isRequest(s.src) {
+		s.anew = parser.AppendCommand(s.anew[:0], c.Args)
+		s.src = bytes.TrimSuffix(s.anew, lf)
+	}
 	c.Src = s.src
 	if bad, ok := err.(*parser.Error); ok {
 		bad.Src = s.src
 	}
+}
+
+// isRequest reports whether text is a request in RESP, and no line.
+func isRequest(text []byte) bool {
+	return len(text) > 1 && text[0] == '*' && (isDigit(text[1]) || text[1] == '-')
 }
 
 // source returns what has been read since pos, but for the last line end. It is

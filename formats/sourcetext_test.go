@@ -27,7 +27,7 @@ func TestSourceText(t *testing.T) {
 		{name: "commands", in: "SET a 1\r\n# x\nSET b \"2\nQUIT\n*1\r\n$4\r\nPING\r\nGET x",
 			want: []string{"SET a 1\r", "SET b \"2", "QUIT", "*1\r\n$4\r\nPING\r", "GET x"}},
 		{name: "commands, too long", opt: Options{MaxRecord: 8}, in: "SET a 123\nGET a\n*2\r\n$3\r\nGET\r\n$1\r\na\r\n", want: []string{"-", "GET a", "-"}},
-		{name: "RESP", opt: Options{Format: "resp"}, in: "*1\n$4\nPING\nGET 'x\n", want: []string{"*1\n$4\nPING", "GET 'x"}, text: Text{RESP: true}},
+		{name: "RESP", opt: Options{Format: "resp"}, in: "*1\n$4\nPING\nGET 'x\n", want: []string{"*1\r\n$4\r\nPING\r", "GET 'x"}, text: Text{RESP: true}},
 		{name: "AOF", opt: Options{Format: "aof"}, in: crlf("#TS:1 *1 $4 PING #TS:2 "), want: []string{"*1\r\n$4\r\nPING\r"}, text: Text{RESP: true}},
 		{name: "csv", opt: csv, in: bom + "\r\n\"k\n\",k,v\r\n1,2,\"3\r\n\"\r\n\n1,2\n\"1\"x,2,3\n1,\"",
 			want: []string{"1,2,\"3\r\n\"\r", "1,2,\"3\r\n\"\r", "1,2", "\"1\"x,2,3", "1,\""}, text: Text{Head: []byte("\"k\n\",k,v\r\n")}},

@@ -3,6 +3,7 @@ package loader
 import (
 	"bytes"
 	"slices"
+	"time"
 
 	"respipe/parser"
 )
@@ -29,6 +30,8 @@ func (r *run) settle(b *Batch) {
 	r.rep.Sent += int64(b.due - b.owned - b.away)
 	r.rep.Repeated += int64(b.repeats)
 	r.tally(b)
+	r.backlog.remove(b)
+	r.saves.remove(b)
 }
 
 // repliedErrors counts the error replies in b.
@@ -64,9 +67,11 @@ func (r *run) tally(b *Batch) {
 	if r.cfg.OnSettled == nil {
 		return
 	}
+	began := time.Now()
 	if err := r.cfg.OnSettled(b); err != nil && r.stopped == nil {
 		r.stopped = err
 	}
+	r.afterHook(time.Since(began))
 }
 
 // countVain stops the load when nothing but errors of one hopeless kind comes.

@@ -2,7 +2,6 @@ package loader
 
 import (
 	"math"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -17,14 +16,16 @@ const (
 
 // flags of a place.
 const (
-	refused uint8 = 1 << iota // nothing was sent for it, and no reply is owed
-	own                       // sent on respipe's own account: not counted as a reply
-	queued                    // answered QUEUED: one of the elements of the EXEC to come
-	again                     // answered, but not for good
-	moved                     // sent again in another batch, which counts it
-	rerun                     // sent again, and a later command has used its key before
-	acked                     // answered, in a batch that is not settled
-	piece                     // of a command that counts as one, see split
+	refused uint16 = 1 << iota // nothing was sent for it, and no reply is owed
+	own                        // sent on respipe's own account: not counted as a reply
+	queued                     // answered QUEUED: one of the elements of the EXEC to come
+	again                      // answered, but not for good
+	moved                      // sent again in another batch, which counts it
+	rerun                      // sent again, and a later command has used its key before
+	acked                      // answered, in a batch that is not settled
+	piece                      // of a command that counts as one, see split
+	unrun                      // of a block that was not executed
+	unsure                     // sent and not answered, in a batch that is not settled
 )
 
 // place is where one command of a batch came from and where it lies in the
@@ -36,7 +37,7 @@ type place struct {
 	record int32
 	line   int32
 	class  parser.Class
-	flags  uint8
+	flags  uint16
 }
 
 // endsBlock reports whether the place is a DISCARD of our own.
@@ -55,6 +56,20 @@ type Batch struct {
 	resp     []byte // nil when it was let go
 	places   []place
 	failures []Failure
+
+	traced bool    // traces and texts are kept
+	traces []trace // parallel to places
+	texts  []byte  // source texts; nil when they were let go
+
+	replies []byte // see Config.KeepReplies
+	ends    []int  // parallel to places: where the reply of each ends
+	backlog int64  // bytes of replies that OnSettled has not seen
+
+	charged int64 // bytes that the window counts
+
+	from   foothold // zero for commands of our own alone
+	flying int      // index in checkpoints.flying, and one; 0 when it is not there
+	handed int64    // bytes that were handed over before it was begun
 
 	node   *node          // it was handed to
 	splits map[int]*split // of the places that are pieces; nil without one
@@ -91,13 +106,8 @@ func (b *Batch) N(i int) int64 { return b.mark.N + int64(b.places[i].record) }
 // Acknowledged reports whether command i was answered for good and not with an
 // error. A command that was sent again in another batch is not, here.
 func (b *Batch) Acknowledged(i int) bool {
-	flags := b.places[i].flags
-	if flags&acked != 0 {
-		return true
-	}
-	return b.settled && flags&(refused|moved|own) == 0 && !slices.ContainsFunc(b.failures, func(f Failure) bool {
-		return f.I == i && !f.Warning
-	})
+	outcome := b.Outcome(i)
+	return outcome == Ran || outcome == NotRun
 }
 
 // Command returns the RESP of command i; nil when nothing was sent for it or
@@ -117,8 +127,7 @@ func (b *Batch) bytesOf(i int) []byte {
 	return b.resp[start:b.places[i].end]
 }
 
-// Failures returns what went wrong, in the order of the commands, but that the
-// errors of an EXEC's elements may stand behind those of later commands.
+// Failures returns what went wrong, in the order of the commands.
 func (b *Batch) Failures() []Failure { return b.failures }
 
 // markOf returns the place of command i as a place to go on from.
@@ -138,18 +147,8 @@ func small(difference int64) bool {
 	return difference >= math.MinInt32 && difference <= math.MaxInt32
 }
 
-// append appends a command.
-func (b *Batch) append(c *parser.Command) {
-	if c.Raw != nil {
-		b.resp = append(b.resp, c.Raw...)
-	} else {
-		b.resp = parser.AppendCommand(b.resp, c.Args)
-	}
-	b.add(c.N, c.Pos, c.Op.Class, 0)
-}
-
 // add notes a command whose RESP, if any, has just been appended.
-func (b *Batch) add(n int64, pos parser.Pos, class parser.Class, flags uint8) {
+func (b *Batch) add(n int64, pos parser.Pos, class parser.Class, flags uint16) {
 	b.places = append(b.places, place{
 		offset: pos.Offset,
 		end:    uint32(len(b.resp)),
@@ -158,11 +157,25 @@ func (b *Batch) add(n int64, pos parser.Pos, class parser.Class, flags uint8) {
 		class:  class,
 		flags:  flags,
 	})
+	if b.traced {
+		b.traces = append(b.traces, trace{})
+	}
 	b.count(flags)
 }
 
+// append appends a command, which comes from s.
+func (b *Batch) append(c *parser.Command, s source) {
+	if c.Raw != nil {
+		b.resp = append(b.resp, c.Raw...)
+	} else {
+		b.resp = parser.AppendCommand(b.resp, c.Args)
+	}
+	b.add(c.N, c.Pos, c.Op.Class, 0)
+	b.trace(s)
+}
+
 // count counts a place with these flags.
-func (b *Batch) count(flags uint8) {
+func (b *Batch) count(flags uint16) {
 	if flags&refused == 0 {
 		b.due++
 	}
@@ -198,14 +211,22 @@ func (b *Batch) keepText(text []byte) []byte {
 	return append([]byte(nil), text...)
 }
 
+// size is how many bytes of commands and source texts b holds.
+func (b *Batch) size() int { return len(b.resp) + len(b.texts) }
+
 // cost is how many bytes b keeps.
-func (b *Batch) cost() int64 { return int64(len(b.resp)) + placeBytes*int64(len(b.places)) }
+func (b *Batch) cost() int64 {
+	return int64(b.size()+len(b.replies)) + placeBytes*int64(len(b.places)) + traceBytes*int64(len(b.traces))
+}
 
 // reset makes b empty, for the commands from mark on.
 func (b *Batch) reset(mark parser.Mark, file string) {
 	b.mark, b.file = mark, file
 	b.resp, b.places, b.failures = b.resp[:0], b.places[:0], b.failures[:0]
 	b.due, b.owned, b.start = 0, 0, 0
+	b.traces, b.texts = b.traces[:0], b.texts[:0]
+	b.replies, b.ends, b.backlog, b.charged = b.replies[:0], b.ends[:0], 0, 0
+	b.from = foothold{}
 	b.plain, b.next = true, nil
 	b.node, b.splits = nil, nil
 	b.settled, b.repeats, b.away = false, 0, 0
@@ -213,22 +234,29 @@ func (b *Batch) reset(mark parser.Mark, file string) {
 }
 
 // freeList keeps batches for use again. It belongs to Run's goroutine.
-type freeList []*Batch
+type freeList struct {
+	spare  []*Batch
+	traced bool // its batches keep where their commands come from
+}
 
 // get returns a batch with room for so many bytes and commands.
 func (l *freeList) get(bytes, commands int) *Batch {
-	if n := len(*l); n > 0 {
-		b := (*l)[n-1]
-		*l = (*l)[:n-1]
+	if n := len(l.spare); n > 0 {
+		b := l.spare[n-1]
+		l.spare = l.spare[:n-1]
 		return b
 	}
-	return &Batch{resp: make([]byte, 0, bytes), places: make([]place, 0, commands+commands/16)}
+	b := &Batch{resp: make([]byte, 0, bytes), places: make([]place, 0, commands+commands/16), traced: l.traced}
+	if l.traced {
+		b.traces, b.texts = make([]trace, 0, cap(b.places)), []byte{}
+	}
+	return b
 }
 
 func (l *freeList) put(b *Batch) {
-	if cap(b.resp) > keepBuffer || cap(b.places)*placeBytes > keepBuffer || cap(b.failures) > batchBytes {
+	if max(cap(b.resp), cap(b.texts), cap(b.replies), cap(b.places)*placeBytes) > keepBuffer || cap(b.failures) > batchBytes {
 		return
 	}
 	clear(b.failures)
-	*l = append(*l, b)
+	l.spare = append(l.spare, b)
 }

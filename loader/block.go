@@ -17,6 +17,7 @@ const (
 // which hold no RESP, and their room is given back.
 type block struct {
 	open     bool
+	dirty    bool        // a command in it was refused
 	watching bool        // a WATCH came before
 	watched  parser.Mark // the first of them
 	watch    [][]byte    // RESP of all of them
@@ -42,7 +43,7 @@ type dbChange struct {
 
 // start opens the block at place i of the batch being answered.
 func (k *block) start(i int) {
-	k.open = true
+	k.open, k.dirty = true, false
 	k.at, k.i, k.element = len(k.pieces)+len(k.held), i, 0
 	k.elements = 0
 	k.dbs = k.dbs[:0]
@@ -157,7 +158,7 @@ func (k *block) piece(b *Batch, i int) *Batch {
 	if len(k.pieces) == 0 {
 		size = max(len(b.places), 64)
 	}
-	p := &Batch{places: make([]place, 0, size)}
+	p := &Batch{places: make([]place, 0, size), traced: b.traced}
 	p.mark, p.file = b.markOf(i), b.file
 	k.pieces = append(k.pieces, p)
 	return p
@@ -170,7 +171,36 @@ func (b *Batch) take(from *Batch, i int) {
 	p.line = int32(from.Pos(i).Line - b.mark.Line)
 	p.end = 0
 	b.places = append(b.places, p)
+	if b.traced {
+		b.traces = append(b.traces, trace{})
+		s := from.sourceOf(i)
+		s.text = nil
+		b.trace(s)
+	}
+	if reply := from.reply(i); reply != nil {
+		b.replies = append(b.replies, reply...)
+		b.endReply(len(b.places) - 1)
+	}
 	b.count(p.flags)
+}
+
+// fail notes that the block did not run, which place i of the current batch has
+// ended.
+func (k *block) fail(i int, current *Batch) {
+	from := k.i
+	for at := k.at; at <= len(k.pieces)+len(k.held); at++ {
+		b := k.batch(at, current)
+		end := len(b.places)
+		if b == current {
+			end = i + 1
+		}
+		for ; from < end; from++ {
+			if p := &b.places[from]; p.flags&(refused|own) == 0 {
+				p.flags |= unrun
+			}
+		}
+		from = 0
+	}
 }
 
 // placeAgo returns the index of the piece, and that in it, of the place that

@@ -50,6 +50,11 @@ type conn struct {
 	replicas int   // without which an answer settles nothing; 0 for none
 	keep     int64 // bytes that an open block may hold
 
+	backlog     *backlog
+	keepReplies int  // bytes of each reply; 0 for none, KeepAll
+	collected   int  // of the reply that is being read
+	left        bool // nobody waits for replies any more; the backlog guards it
+
 	closed bool
 	rest   []*Batch // taken from in when the connection was closed
 }
@@ -64,6 +69,8 @@ func newConn(nc net.Conn, p *pipeline, r *run) *conn {
 		db:       r.db,
 		keep:     r.cfg.WindowBytes / 2,
 		replicas: p.node.wait,
+
+		backlog: r.backlog, keepReplies: r.cfg.KeepReplies,
 	}
 	c.ended.Add(2)
 	go c.writeBatches()
@@ -102,6 +109,7 @@ func (c *conn) close() {
 	c.closed = true
 	close(c.out)
 	c.abort(net.ErrClosed)
+	c.backlog.leave(c)
 	c.ended.Wait()
 }
 

@@ -60,13 +60,15 @@ func (r *run) asking(copies []outgoing, current map[*pipeline]*Batch, p *pipelin
 
 // copyRoom makes sure that current has a batch for p with room for a command.
 func (r *run) copyRoom(copies []outgoing, current map[*pipeline]*Batch, p *pipeline, part part) []outgoing {
-	size := len(part.b.bytesOf(part.i))
+	s := part.b.sourceOf(part.i)
+	size := len(part.b.bytesOf(part.i)) + s.size()
 	b := current[p]
-	if b != nil && len(b.resp)+size <= r.cut && b.fits(part.b.N(part.i), part.b.Pos(part.i)) {
+	if b != nil && b.size()+size <= r.cut && b.fits(part.b.N(part.i), part.b.Pos(part.i)) {
 		return copies
 	}
 	b = r.free.get(r.cut, p.usual)
 	b.reset(part.b.markOf(part.i), part.b.file)
+	b.from, b.handed = part.b.from, part.b.handed
 	current[p] = b
 	return append(copies, outgoing{p, b})
 }
@@ -86,6 +88,7 @@ func (r *run) move(b *Batch, from part, reruns bool) {
 	}
 	b.resp = append(b.resp, from.b.bytesOf(from.i)...)
 	b.add(from.b.N(from.i), from.b.Pos(from.i), old.class, flags)
+	b.trace(from.b.sourceOf(from.i))
 	b.plain = false
 	old.flags |= moved
 	if s := from.b.splits[from.i]; s != nil {

@@ -136,6 +136,7 @@ func newExactly(ctx context.Context, src Source, cfg Config) *exactly {
 		run: r, once: cfg.ExactlyOnce, key: keyPrefix + cfg.ExactlyOnce.Name, token: rand.Text(),
 		limit: usualLimit, landed: make(chan error, 1),
 	}
+	r.free.traced = cfg.KeepSource
 	if cfg.Window > 0 {
 		x.limit = cfg.Window
 	}

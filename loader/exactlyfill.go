@@ -30,7 +30,7 @@ func (x *exactly) take(c *parser.Command) error {
 		return err
 	}
 	if why := x.forbids(c); why != "" {
-		return x.refuseHere(c.N, c.Pos, why)
+		return x.refuseHere(c.N, c.Pos, why, sourceOf(c, 0))
 	}
 	size := len(c.Raw)
 	if c.Raw == nil {
@@ -48,7 +48,7 @@ func (x *exactly) take(c *parser.Command) error {
 	if c.Op.Class >= parser.State {
 		return x.takeSpecial(t, b, c)
 	}
-	b.append(c)
+	b.append(c, sourceOf(c, x.openedBy()))
 	return x.added(t, c.Last)
 }
 
@@ -87,14 +87,20 @@ func (x *exactly) forbids(c *parser.Command) string {
 // to a block.
 func (x *exactly) takeSpecial(t *transaction, b *Batch, c *parser.Command) error {
 	b.plain = false
-	inside := x.block.Open
+	inside, block := x.block.Open, x.openedBy()
 	spoiled, _ := x.block.Take(c, x.src)
+	if x.block.Open {
+		block = x.openedBy()
+	}
+	s := sourceOf(c, block)
 	ends := inside && !x.block.Open
 	if spoiled > 0 {
 		x.discard(b, c.N, c.Pos, parser.Exec)
+		s.asSent = false // the DISCARD is
+		b.trace(s)
 		x.failHere(b, x.at, fmt.Sprintf("EXEC not sent: line %d of its block was refused, so none of it ran", spoiled))
 	} else {
-		b.append(c)
+		b.append(c, s)
 	}
 	t.block = t.block || x.block.Open
 	t.discarded = ends && (spoiled > 0 || c.Op.Class == parser.Discard)
@@ -117,18 +123,20 @@ func (x *exactly) refuse(bad *parser.Error) error {
 	if err := x.count(mark.N, mark.File); err != nil {
 		return err
 	}
-	return x.refuseHere(mark.N, bad.Pos, bad.Err.Error())
+	return x.refuseHere(mark.N, bad.Pos, bad.Err.Error(), source{text: bad.Src, last: true})
 }
 
 // refuseHere notes that the command or the record at hand is refused. It stands
 // in a batch between its neighbours, so that errors come in the order of the
 // input.
-func (x *exactly) refuseHere(n int64, pos parser.Pos, text string) error {
+func (x *exactly) refuseHere(n int64, pos parser.Pos, text string, s source) error {
+	s.block, s.asSent = x.openedBy(), false
 	x.block.Spoil(pos.Line)
 	t := x.fillingAt(n)
 	b := x.batchAt(t, n, pos, 0)
 	x.inHand = false
 	b.add(n, pos, parser.Refused, refused)
+	b.trace(s)
 	x.failHere(b, x.at, text)
 	return x.added(t, true)
 }
@@ -146,6 +154,7 @@ func (x *exactly) breakBlock() error {
 	x.block = OpenBlock{}
 	b := x.batchAt(t, block.Mark.N, block.Pos, 0)
 	x.discard(b, block.Mark.N, block.Pos, parser.Discard)
+	b.trace(source{last: true, block: block.Mark.N})
 	x.failHere(b, t.next.reach(), "MULTI without EXEC: its block was discarded at the end of the file")
 	t.discarded = true
 	return x.handOver()

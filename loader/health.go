@@ -147,6 +147,6 @@ func (r *run) sendAfter(n *node) error {
 // allWentIn reports whether every record of the input took effect.
 func (r *run) allWentIn() bool {
 	return r.rep.InputDone && r.rep.Errors == 0 && r.rep.NotRun == 0 && r.rep.EarlierRecords+r.rep.Records >= r.cfg.Expect &&
-		r.rep.EarlierErrors == 0 &&
+		r.rep.EarlierErrors == 0 && r.cfg.Earlier.NotRun == 0 &&
 		errors.Join(r.stopped, r.lost, r.broken) == nil
 }

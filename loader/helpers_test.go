@@ -29,6 +29,7 @@ type lines struct {
 
 	before func(n int64) // called before record n is handed out
 	spaces bool          // "~" in an argument is a space
+	keeps  bool          // it hands out the source text
 }
 
 func script(text string) *lines {
@@ -62,7 +63,7 @@ func (s *lines) Next(c *parser.Command) error {
 	s.mark = parser.Mark{N: s.n, File: s.file, Line: s.line, Offset: int64(s.line)}
 	switch {
 	case strings.HasPrefix(text, "!"):
-		return &parser.Error{Pos: s.pos(), Err: errString(text[1:])}
+		return &parser.Error{Pos: s.pos(), Err: errString(text[1:]), Src: s.source(text)}
 	case text == "?":
 		s.text = []string{"?"}
 		return &parser.Broken{Pos: s.pos(), Err: errString("broken")}
@@ -74,8 +75,15 @@ func (s *lines) Next(c *parser.Command) error {
 		}
 		s.args = append(s.args, []byte(word))
 	}
-	*c = parser.Command{Pos: s.pos(), File: s.file, N: s.n, Last: true, Args: s.args, Op: s.ops.Find(s.args)}
+	*c = parser.Command{Pos: s.pos(), File: s.file, N: s.n, Last: true, Args: s.args, Op: s.ops.Find(s.args), Src: s.source(text)}
 	return nil
+}
+
+func (s *lines) source(text string) []byte {
+	if !s.keeps {
+		return nil
+	}
+	return []byte(text)
 }
 
 type errString string

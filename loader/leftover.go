@@ -28,6 +28,7 @@ type leftover struct {
 // leftovers accounts for what was not settled and for the place to go on from.
 func (r *run) leftovers() {
 	pieces := splitsLeft{}
+	var seen []*Batch
 	for _, p := range r.pipes {
 		k := &p.conn.block
 		l := leftover{run: r, p: p, pieces: pieces, watching: k.watching, watched: k.watched}
@@ -42,11 +43,12 @@ func (r *run) leftovers() {
 			l.batch(b, 0)
 		}
 		l.finish()
-		for _, b := range l.seen {
-			r.tally(b)
-		}
+		seen = append(seen, l.seen...)
 	}
 	pieces.count(r)
+	for _, b := range seen {
+		r.tally(b)
+	}
 	r.leaveWithheld()
 	r.goOnHere()
 }
@@ -79,7 +81,7 @@ func (l *leftover) batch(b *Batch, got int) {
 		}
 		switch s := b.splits[i]; {
 		case s != nil:
-			l.pieces.add(s, b.markOf(i), fateOf(i < got, sent))
+			l.pieces.add(s, b, i, fateOf(i < got, sent))
 		case p.flags&refused == 0:
 			l.place(b, i, l.unconfirmed(fateOf(i < got, sent)), failed[i])
 		}
@@ -115,6 +117,16 @@ func fateOf(answered, sent bool) fate {
 	return notSent
 }
 
+// settles notes what became of a command of a batch that is not settled.
+func (p *place) settles(f fate) {
+	switch f {
+	case gotReply:
+		p.flags |= acked
+	case unknown:
+		p.flags |= unsure
+	}
+}
+
 // place accounts for one command. The commands of a block wait for what became
 // of its end.
 func (l *leftover) place(b *Batch, i int, f fate, failed bool) {
@@ -140,9 +152,7 @@ func (l *leftover) place(b *Batch, i int, f fate, failed bool) {
 		l.pending++
 		l.block = append(l.block, p)
 	default:
-		if f == gotReply {
-			p.flags |= acked
-		}
+		p.settles(f)
 		l.count(f, 1, b.markOf(i), b.Pos(i), b.Pos(i))
 	}
 }
@@ -150,10 +160,8 @@ func (l *leftover) place(b *Batch, i int, f fate, failed bool) {
 // blockEnds accounts for the commands of a block whose EXEC or DISCARD is
 // place i.
 func (l *leftover) blockEnds(b *Batch, i int, f fate) {
-	if f == gotReply {
-		for _, p := range l.block {
-			p.flags |= acked
-		}
+	for _, p := range l.block {
+		p.settles(f)
 	}
 	l.block = nil
 	if l.open {
@@ -218,15 +226,17 @@ func (l *leftover) finish() {
 func (r *run) goOnHere() {
 	here := r.src.Mark()
 	here.DB = r.db
-	here.N = r.last + 1
+	here.N = r.nextRecord()
 	if r.inHand {
 		r.rep.NotSent++
-		here.N = r.last
-	}
-	if r.broken != nil {
-		here.N = r.last
 	}
 	r.goOnFrom(here, "", false)
+	if watch := r.saves.watch; watch != nil && !r.rep.InputDone {
+		r.goOnFrom(*watch, "", true) // its block is still to come
+	}
+	if r.cfg.OnCheckpoint != nil {
+		r.rep.Checkpoint = r.lastCheckpoint()
+	}
 }
 
 // splitsLeft is what became of commands that were sent in pieces and are not
@@ -236,15 +246,23 @@ type splitsLeft map[*split]*struct {
 	some [3]bool // by fate
 }
 
-// add takes note of the fate of a piece.
-func (l splitsLeft) add(s *split, mark parser.Mark, f fate) {
+// add takes note of the fate of a piece, place i of b. Its command is told of
+// there, unless another one comes.
+func (l splitsLeft) add(s *split, b *Batch, i int, f fate) {
 	if l[s] == nil {
 		l[s] = &struct {
 			mark parser.Mark
 			some [3]bool
-		}{mark: mark}
+		}{mark: b.markOf(i)}
 	}
 	l[s].some[f] = true
+	if s.last != nil {
+		s.last.places[s.lastI].flags &^= unsure
+	}
+	s.last, s.lastI = b, i
+	if l[s].some != [3]bool{notSent: true} || len(s.faults) > 0 {
+		b.places[i].flags |= unsure
+	}
 }
 
 // count counts each command once. One of which a part has run, or may have, and

@@ -63,6 +63,23 @@ type Config struct {
 	After  [][]byte
 	Expect int64
 
+	// KeepSource keeps the source text of each record for Batch.Src, as far as
+	// the source hands it out. It counts in WindowBytes.
+	KeepSource bool
+	// KeepReplies keeps so many bytes of each reply for Batch.Reply; 0 keeps
+	// none, KeepAll all of them. When OnSettled takes its time, the load waits.
+	KeepReplies int
+
+	// Earlier is what earlier runs of this load have done: the source goes on
+	// from there.
+	Earlier Earlier
+	// OnCheckpoint, if set, is called by Run's goroutine with the place to go on
+	// from: before the first command, and then when it has changed, at most every
+	// CheckpointEvery (0 is a second). An error ends the load. The last one is in
+	// the Report.
+	OnCheckpoint    func(Checkpoint) error
+	CheckpointEvery time.Duration
+
 	CountKeys bool // ask for the number of keys, for Server.Keys
 
 	// OnConnect, if set, is told of each server that answered, before the first

@@ -143,9 +143,10 @@ func randomCommand(rng *rand.Rand, n int) string {
 type outcome uint8
 
 const (
-	pending outcome = iota
+	pending outcome = iota // it may have run
 	applied
 	rejected
+	unsent // it did not run; nothing was said of it, or that it was not sent
 )
 
 // step is a line that may have run, or a block of them.
@@ -158,7 +159,7 @@ type step struct {
 func stepsOf(lines []string, fates []outcome) (steps []step) {
 	for i := 0; i < len(lines); i++ {
 		if lines[i] != "MULTI" {
-			if fates[i] != rejected {
+			if fates[i] == applied || fates[i] == pending {
 				steps = append(steps, step{[][]string{strings.Fields(lines[i])}, fates[i] == pending})
 			}
 			continue
@@ -168,7 +169,7 @@ func stepsOf(lines []string, fates []outcome) (steps []step) {
 			s.commands = append(s.commands, strings.Fields(lines[i])) // an element that fails does so in the model, too
 		}
 		s.pending = fates[i] == pending
-		if fates[i] != rejected {
+		if fates[i] == applied || fates[i] == pending {
 			steps = append(steps, s)
 		}
 	}
@@ -243,6 +244,8 @@ func randomSchedule(rng *rand.Rand) *schedule {
 		s.faults = append(s.faults, randomFault(rng))
 	}
 	s.after = time.Duration(rng.IntN(30)) * time.Millisecond
+	s.cfg.KeepSource = rng.IntN(2) == 0
+	s.cfg.KeepReplies = []int{0, 0, 4, KeepAll}[rng.IntN(4)]
 	switch rng.IntN(8) {
 	case 0:
 		s.name, s.refuses = "slow script", true
@@ -339,26 +342,12 @@ func (s *schedule) check(t *testing.T, server *redistest.Server) string {
 		}
 		return redistest.Fault{}
 	})
-	fates := make([]outcome, len(s.lines))
+	fates := slices.Repeat([]outcome{unsent}, len(s.lines))
 	s.cfg.Dial = func(ctx context.Context, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", proxy.Addr)
 	}
-	s.cfg.OnSettled = func(b *Batch) error {
-		for i := range b.Len() {
-			if b.Acknowledged(i) {
-				if fates[b.N(i)-1] != pending {
-					t.Errorf("line %d was settled twice", b.N(i))
-				}
-				fates[b.N(i)-1] = applied
-			}
-		}
-		for _, f := range b.Failures() {
-			if !f.Warning {
-				fates[b.N(f.I)-1] = rejected
-			}
-		}
-		return nil
-	}
+	kept := &keptModel{T: t, schedule: s, fates: fates}
+	kept.watch(&s.cfg)
 	struck := make(chan struct{})
 	go func() {
 		defer close(struck)
@@ -367,8 +356,11 @@ func (s *schedule) check(t *testing.T, server *redistest.Server) string {
 			s.strike(server)
 		}
 	}()
-	rep, err := Run(context.Background(), script(strings.Join(s.lines, "\n")), s.cfg)
+	src := script(strings.Join(s.lines, "\n"))
+	src.keeps = s.cfg.KeepSource
+	rep, err := Run(context.Background(), src, s.cfg)
 	<-struck
+	kept.ended(rep, err)
 	proxy.Drained()
 	s.compare(t, server, fates, rep, err)
 	return s.ending(t, rep, err)
@@ -415,7 +407,7 @@ func (s *schedule) compare(t *testing.T, server *redistest.Server, fates []outco
 		t.Errorf("%d replies to %d commands", rep.Replies, all)
 	}
 	for i, fate := range fates {
-		if fate == pending && err == nil || fate == pending && int64(i+1) < rep.Position.N {
+		if left := fate == pending || fate == unsent; left && (err == nil || int64(i+1) < rep.Position.N) {
 			t.Errorf("line %d (%s) is neither acknowledged nor refused, but the load goes on from %d, %v", i+1, s.lines[i], rep.Position.N, err)
 		}
 	}

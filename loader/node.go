@@ -34,6 +34,10 @@ func (r *run) open(g *greeting) error {
 		return &ConnectError{Err: fmt.Errorf("%s is no node of a cluster", g.addr), Hint: "leave out -c: a cluster is recognised by itself"}
 	}
 	n := &node{addr: g.addr}
+	if err := r.bringUp(g); err != nil { // earlier runs may have come into another database
+		g.nc.Close()
+		return g.explain(err)
+	}
 	if err := r.fill(n, g); err != nil {
 		return err
 	}

@@ -37,9 +37,6 @@ type pipeline struct {
 // for a block that waits for its end.
 func (p *pipeline) idle() bool { return p.unanswered == 0 && (p.kept == 0 || p.held) }
 
-// append puts the command into the batch.
-func (p *pipeline) append(c *parser.Command) { p.batch.append(c) }
-
 // Where a command goes, if not by the slot of its keys.
 const (
 	anywhere = -1
@@ -68,7 +65,7 @@ func (r *run) room(slot int, n int64, pos parser.Pos, size int, first *parser.Ma
 	for {
 		p := r.pipeOf(slot)
 		if b := p.batch; b != nil {
-			if len(b.resp)+size <= r.cut && b.fits(n, pos) {
+			if b.size()+size <= r.cut && b.fits(n, pos) {
 				return p, nil
 			}
 			p.usual = len(b.places)
@@ -77,9 +74,18 @@ func (r *run) room(slot int, n int64, pos parser.Pos, size int, first *parser.Ma
 			}
 			continue
 		}
-		if r.windowOpen(p, size) {
+		far := r.farAhead()
+		if !far && r.windowOpen(p, size) {
 			r.newBatch(p, pos, first)
 			return p, nil
+		}
+		if far {
+			if err := r.hurry(); err != nil {
+				return nil, err
+			}
+			if !r.farAhead() {
+				continue
+			}
 		}
 		r.tune.blocked = true
 		r.askConfirm(p, true)
@@ -97,6 +103,7 @@ func (r *run) newBatch(p *pipeline, pos parser.Pos, first *parser.Mark) {
 	mark := r.markHere(first)
 	p.batch = r.free.get(r.cut, p.usual)
 	p.batch.reset(mark, pos.File)
+	p.batch.from, p.batch.handed = r.footholdAt(mark), r.saves.handed
 	p.limit = r.batchLimit(p)
 }
 
@@ -117,23 +124,27 @@ func (r *run) windowOpen(p *pipeline, size int) bool {
 	}
 	return (r.tune.window == WindowMax || p.unanswered+min(r.quarter(), max(p.usual, 1)) <= r.tune.window) &&
 		p.kept < maxBatches &&
-		p.keptBytes+int64(max(size, r.cut)) <= r.cfg.WindowBytes
+		p.keptBytes+int64(max(size, r.cut))+int64(p.unanswered)*r.replySize <= r.cfg.WindowBytes
 }
 
 // batchLimit is how many commands the next batch may hold: a quarter of the
 // window, so that some are under way while others are filled.
 func (r *run) batchLimit(p *pipeline) int {
-	if r.tune.window == WindowMax {
-		return r.pace.most(math.MaxInt)
+	most := math.MaxInt
+	if r.cfg.KeepReplies != 0 {
+		most = repliesPerBatch
 	}
-	return r.pace.most(min(r.quarter(), max(1, r.tune.window-p.unanswered)))
+	if r.tune.window == WindowMax {
+		return r.pace.most(most)
+	}
+	return r.pace.most(min(most, r.quarter(), max(1, r.tune.window-p.unanswered)))
 }
 
 func (r *run) quarter() int { return max(1, r.tune.window/4) }
 
 // cutFull hands the batch over when it is full.
 func (r *run) cutFull(p *pipeline) error {
-	if b := p.batch; len(b.places) >= p.limit || len(b.resp) >= r.cut {
+	if b := p.batch; len(b.places) >= p.limit || b.size() >= r.cut {
 		p.usual = len(b.places)
 		return r.handOver(p)
 	}
@@ -183,7 +194,9 @@ func (r *run) send(p *pipeline, b *Batch) {
 	}
 	p.unanswered += b.due
 	p.kept++
-	p.keptBytes += b.cost()
+	b.charged = b.cost()
+	p.keptBytes += b.charged
+	r.saves.add(b)
 	p.conn.hand(b)
 }
 

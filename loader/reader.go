@@ -50,7 +50,7 @@ func (c *conn) take(b []byte) error {
 		if c.cur == nil && !c.nextBatch() {
 			return unasked(b)
 		}
-		if c.cur.plain && !c.block.open && !c.scan.Inside() {
+		if c.cur.plain && !c.block.open && c.keepReplies == 0 && !c.scan.Inside() {
 			n, replies := parser.SkipPlain(b, c.cur.due-c.got)
 			b = b[n:]
 			c.got += replies
@@ -63,12 +63,14 @@ func (c *conn) take(b []byte) error {
 		if err != nil {
 			return err
 		}
+		c.collect(b[:n])
 		b = b[n:]
 		for ev == parser.Element { // the reply may end with it, and b too
 			c.elementFailed()
 			if n, ev, err = c.scan.Scan(b); err != nil {
 				return err
 			}
+			c.collect(b[:n])
 			b = b[n:]
 		}
 		if ev == parser.Done {
@@ -94,6 +96,7 @@ func (c *conn) nextBatch() bool {
 func (c *conn) passRefused() {
 	for c.got < len(c.cur.places) && c.cur.places[c.got].flags&refused != 0 {
 		c.got++
+		c.block.dirty = true
 	}
 }
 
@@ -101,19 +104,25 @@ func (c *conn) passRefused() {
 func (c *conn) answer() {
 	i, s := c.got, &c.scan
 	p := &c.cur.places[i]
+	if c.keepReplies != 0 {
+		c.cur.endReply(i)
+		c.collected = 0
+	}
 	failed := s.Kind == '-'
 	if failed && p.flags&own == 0 {
 		c.failed(p, i)
 	}
 	switch {
 	case p.endsBlock():
-		c.closeBlock()
+		c.abandonBlock(i)
 	case p.flags&own != 0 && p.class == parser.RefusedAlone:
 		c.answerWait()
 	case p.flags&own != 0 && p.class != parser.State:
 	case failed && p.class != parser.Exec:
 	case p.class == parser.Exec:
 		c.endBlock(i)
+	case p.class == parser.Discard && c.block.dirty:
+		c.abandonBlock(i)
 	case p.class == parser.Discard, p.class == parser.Unwatch && !c.block.open:
 		c.closeBlock()
 	case p.class == parser.Multi:
@@ -142,6 +151,7 @@ func (c *conn) failed(p *place, i int) {
 		return
 	}
 	c.cur.fail(i, c.scan.Text, false)
+	c.block.dirty = true
 	if isTemporary(c.scan.Text) {
 		p.flags |= again
 		c.redo = true
@@ -191,8 +201,21 @@ func (c *conn) endBlock(i int) {
 	switch {
 	case c.scan.Nil:
 		c.cur.warn(i, "the block did not run: a key that it watches was changed")
+		c.abandonBlock(i)
+		return
+	case c.scan.Kind == '-':
+		c.abandonBlock(i)
+		return
 	case c.scan.Kind == '*' && len(c.block.dbs) > 0:
 		c.db = c.block.dbs[len(c.block.dbs)-1].db
+	}
+	c.closeBlock()
+}
+
+// abandonBlock closes a block that was not executed.
+func (c *conn) abandonBlock(i int) {
+	if c.block.open {
+		c.block.fail(i, c.cur)
 	}
 	c.closeBlock()
 }
@@ -225,8 +248,14 @@ func (c *conn) releaseHeld() {
 		c.tell(event{kind: released, b: pieces})
 	}
 	for _, b := range held {
-		c.finish(b)
+		c.release(b)
 	}
+}
+
+// release passes an answered batch on.
+func (c *conn) release(b *Batch) {
+	c.backlog.add(b)
+	c.finish(b)
 }
 
 // completeBatch is called when the last reply of a batch has come.
@@ -241,7 +270,8 @@ func (c *conn) completeBatch() {
 	c.tell(event{kind: answered, b: b, at: time.Now(), db: c.db, held: hold, redo: c.redo, bad: c.bad, wait: c.wait, enough: c.enough, err: c.refused})
 	c.bad, c.wait, c.enough = false, false, false
 	if !hold {
-		c.finish(b)
+		c.release(b)
+		c.backlog.wait(c)
 		return
 	}
 	for c.block.open && c.tooMuchHeld() {

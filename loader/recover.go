@@ -31,7 +31,7 @@ func (r *run) proceed() error {
 		r.resending = false // all of it is answered, and the rest of the block goes first
 	case slices.ContainsFunc(r.pipes, isDown):
 		r.resume()
-	case r.stopped != nil:
+	case r.halts():
 	case slices.ContainsFunc(r.pipes, mustSendAgain):
 		r.sendAgain()
 	case r.resending:

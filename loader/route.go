@@ -11,24 +11,47 @@ import (
 // to a block. There is room for it in the batch of p.
 func (r *run) takeSpecial(p *pipeline, c *parser.Command) error {
 	p.batch.plain = false
-	spoiled, state := r.block.Take(c, r.src)
+	block := r.openedBy()
+	spoiled, state := r.takeNote(c)
 	if r.block.Open {
-		r.blockPipe = p
+		r.blockPipe, block = p, r.openedBy()
 	}
 	if spoiled > 0 {
-		return r.replaceExec(p, c, spoiled)
+		return r.replaceExec(p, c, block, spoiled)
 	}
-	p.append(c)
+	p.batch.append(c, sourceOf(c, block))
 	if state || c.Op.Class == parser.State && !r.block.Open {
 		return r.barrier(p, c)
 	}
 	return r.cutFull(p)
 }
 
+// takeNote keeps the open block, and what else is one with it, up to date.
+func (r *run) takeNote(c *parser.Command) (spoiled int, state bool) {
+	opened := r.block.Open
+	r.saves.takeNote(c.Op.Class, opened, func() parser.Mark { return r.markHere(nil) })
+	spoiled, state = r.block.Take(c, r.src)
+	if !opened {
+		r.block.Mark.DB = r.db
+	}
+	return spoiled, state
+}
+
+// openedBy returns the record of the MULTI of the block that is open, or 0.
+func (r *run) openedBy() int64 {
+	if !r.block.Open {
+		return 0
+	}
+	return r.block.Mark.N
+}
+
 // replaceExec sends DISCARD in place of the EXEC of a block of which a record
 // was refused.
-func (r *run) replaceExec(p *pipeline, c *parser.Command, line int) error {
+func (r *run) replaceExec(p *pipeline, c *parser.Command, block int64, line int) error {
 	r.discard(p.batch, c.N, c.Pos, parser.Exec)
+	s := sourceOf(c, block)
+	s.asSent = false // the DISCARD is
+	p.batch.trace(s)
 	r.failHere(p.batch, fmt.Sprintf("EXEC not sent: line %d of its block was refused, so none of it ran", line))
 	return r.cutFull(p)
 }
@@ -46,6 +69,7 @@ func (r *run) breakBlock() error {
 		return err
 	}
 	r.discard(p.batch, b.Mark.N, b.Pos, parser.Discard)
+	p.batch.trace(source{last: true, block: b.Mark.N})
 	r.failHere(p.batch, "MULTI without EXEC: its block was discarded at the end of the file")
 	return r.cutFull(p)
 }

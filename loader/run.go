@@ -43,6 +43,9 @@ type run struct {
 	cut  int // bytes that a batch may hold
 	free freeList
 
+	backlog   *backlog // of replies
+	replySize int64    // bytes that a reply is taken to have; 0 when they are not kept
+
 	block     OpenBlock
 	blockPipe *pipeline // that the block goes to
 	db        int       // selected on the connections
@@ -50,6 +53,8 @@ type run struct {
 	early     int64     // refused by us, not in the report yet
 	inVain    int       // refused in a row, see hopeless
 	inHand    bool      // the source's last command was not taken on
+	partial   bool      // and of the last record that was read, not all
+	several   bool      // there are records of several commands
 
 	found               bool  // rep.Position is known
 	firstLost, lastLost int64 // records of rep.FirstLost and LastLost
@@ -64,6 +69,7 @@ type run struct {
 	stateBad   bool      // the last command that changes the connection was refused
 	leader     *pipeline // whose connection has been changed before the others; nil for none
 
+	saves checkpoints
 	tune  tuner
 	pace  pace
 	ticks *time.Ticker // of the stall clocks, nil for none
@@ -83,9 +89,18 @@ func Run(ctx context.Context, src Source, cfg Config) (*Report, error) {
 	}
 	began := time.Now()
 	r := &run{ctx: ctx, done: ctx.Done(), src: src, cfg: cfg, db: cfg.DB, rep: &Report{}, mail: newMailbox()}
+	r.free.traced = cfg.KeepSource || cfg.KeepReplies != 0
+	r.backlog = newBacklog(cfg.WindowBytes)
+	if cfg.KeepReplies != 0 {
+		r.replySize = firstGuess
+	}
 	r.cut = int(min(batchBytes, max(cfg.WindowBytes/4, 1)))
 	if cfg.ByteRate > 0 {
 		r.cut = min(r.cut, max(1, int(float64(cfg.ByteRate)*smooth.Seconds())))
+	}
+	if cfg.Earlier.Next > 0 {
+		r.db, r.last = cfg.Earlier.DB, cfg.Earlier.Next-1
+		r.rep.EarlierRecords, r.rep.EarlierErrors = cfg.Earlier.Records, cfg.Earlier.Errors
 	}
 	defer func() { r.rep.Duration = time.Since(began) }()
 
@@ -116,6 +131,9 @@ func Run(ctx context.Context, src Source, cfg Config) (*Report, error) {
 		defer stop()
 		go r.watchMaster(watching)
 	}
+	r.saves.begin(&cfg, src.Mark())
+	r.save()
+	defer r.saves.end()
 	src.Await(r.await)
 	r.load()
 	r.drain()
@@ -186,13 +204,22 @@ func (r *run) route(c *parser.Command) error {
 // its file.
 func (r *run) begin(n int64, file int) error {
 	if n != r.last {
-		r.last = n
+		r.last, r.partial = n, false
 		r.rep.Records++
+		if r.halts() {
+			return errStop
+		}
 	}
 	if r.block.Open && file != r.block.Mark.File {
 		return r.breakBlock()
 	}
 	return nil
+}
+
+// taken takes note that the source's last command was taken on.
+func (r *run) taken(last bool) {
+	r.inHand, r.partial = false, !last
+	r.several = r.several || !last
 }
 
 // alone reports whether there is one pipeline for everything.
@@ -205,15 +232,16 @@ func (r *run) take(slot int, c *parser.Command) error {
 	if c.Raw == nil {
 		size = parser.CommandSize(c.Args)
 	}
-	p, err := r.room(slot, c.N, c.Pos, size, nil)
+	s := sourceOf(c, r.openedBy())
+	p, err := r.room(slot, c.N, c.Pos, size+s.size(), nil)
 	if err != nil {
 		return err
 	}
-	r.inHand = false
+	r.taken(c.Last)
 	if c.Op.Class >= parser.State {
 		return r.takeSpecial(p, c)
 	}
-	p.append(c)
+	p.batch.append(c, s)
 	return r.cutFull(p)
 }
 
@@ -225,22 +253,24 @@ func (r *run) refuse(bad *parser.Error) error {
 	if err := r.begin(mark.N, mark.File); err != nil {
 		return err
 	}
-	return r.refuseAt(mark.N, bad.Pos, bad.Err.Error())
+	return r.refuseAt(mark.N, bad.Pos, bad.Err.Error(), source{text: bad.Src, last: true})
 }
 
-// refuseAt notes that the record at hand is refused.
-func (r *run) refuseAt(n int64, pos parser.Pos, text string) error {
+// refuseAt notes that the record at hand is refused, or a command of it.
+func (r *run) refuseAt(n int64, pos parser.Pos, text string, s source) error {
 	r.block.Spoil(pos.Line)
+	s.block, s.asSent = r.openedBy(), false
 	slot := anywhere
 	if r.block.Open && r.blockPipe != nil {
 		slot = ofBlock
 	}
-	p, err := r.room(slot, n, pos, 0, nil)
+	p, err := r.room(slot, n, pos, s.size(), nil)
 	if err != nil {
 		return err
 	}
-	r.inHand = false
+	r.taken(s.last)
 	p.batch.add(n, pos, parser.Refused, refused)
+	p.batch.trace(s)
 	r.failHere(p.batch, text)
 	return r.cutFull(p)
 }

@@ -15,7 +15,16 @@ type split struct {
 	nodes  []string // from which
 	n      int64
 	pos    parser.Pos
+	from   source
+	adds   bool   // its reply is the sum of those to the pieces
+	reply  []byte // with Config.KeepReplies
+
+	last  *Batch // in which it counts, at place lastI: that of its last piece
+	lastI int
 }
+
+// ends reports whether a command sent in pieces counts at place i of b.
+func (s *split) ends(b *Batch, i int) bool { return s != nil && s.last == b && s.lastI == i }
 
 // takeEverywhere takes on a command that goes to several pipelines, when all
 // before it is answered, and waits for the answers.
@@ -23,10 +32,10 @@ func (r *run) takeEverywhere(c *parser.Command, pipes []*pipeline) error {
 	if err := r.settleAll(); err != nil {
 		return err
 	}
-	r.inHand = false
+	r.taken(c.Last)
 	r.leader, r.stateBad = pipes[0], false
 	defer func() { r.leader = nil }()
-	s := &split{left: len(pipes), n: c.N, pos: c.Pos}
+	s := &split{left: len(pipes), n: c.N, pos: c.Pos, from: keptSource(c)}
 	for _, p := range pipes {
 		if p.batch == nil {
 			r.newBatch(p, c.Pos, nil)
@@ -42,6 +51,15 @@ func (r *run) takeEverywhere(c *parser.Command, pipes []*pipeline) error {
 	return nil
 }
 
+// keptSource returns where a command comes from whose pieces are not that: its
+// text is kept.
+func keptSource(c *parser.Command) source {
+	s := sourceOf(c, 0)
+	s.asSent = false
+	s.text = bytes.Clone(s.text)
+	return s
+}
+
 // masters returns one pipeline for each node.
 func (r *run) masters() (pipes []*pipeline) {
 	for _, n := range r.nodes {
@@ -54,18 +72,19 @@ func (r *run) masters() (pipes []*pipeline) {
 // for each slot.
 func (r *run) takeSplit(c *parser.Command) error {
 	pieces := piecesOf(c)
-	s := &split{left: len(pieces), n: c.N, pos: c.Pos}
+	s := &split{left: len(pieces), n: c.N, pos: c.Pos, from: keptSource(c), adds: true}
 	for _, piece := range pieces {
-		p, err := r.room(piece.slot, c.N, c.Pos, parser.CommandSize(piece.args), nil)
+		p, err := r.room(piece.slot, c.N, c.Pos, parser.CommandSize(piece.args)+s.from.size(), nil)
 		if err != nil {
 			return err
 		}
-		r.inHand = false
+		r.taken(false)
 		r.addPiece(p, s, c.Op.Class, piece.args)
 		if err := r.cutFull(p); err != nil {
 			return err
 		}
 	}
+	r.taken(c.Last)
 	r.rep.Split++
 	return nil
 }
@@ -75,6 +94,7 @@ func (r *run) addPiece(p *pipeline, s *split, class parser.Class, args [][]byte)
 	b := p.batch
 	b.resp = parser.AppendCommand(b.resp, args)
 	b.add(s.n, s.pos, class, piece)
+	b.trace(s.from)
 	b.split(b.Len()-1, s)
 	b.plain = false
 }
@@ -113,9 +133,11 @@ func (r *run) settlePieces(b *Batch) {
 		}
 		s.left--
 		s.take(b, i)
+		s.takeReply(b.reply(i))
 		if s.left > 0 {
 			continue
 		}
+		s.last, s.lastI = b, i
 		r.rep.Replies++
 		r.rep.Sent++
 		if len(s.faults) == 0 {

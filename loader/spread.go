@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"bytes"
 	"fmt"
 
 	"respipe/parser"
@@ -28,6 +29,7 @@ type withheld struct {
 	pos   parser.Pos
 	class parser.Class
 	resp  []byte // nil when it has gone
+	source
 }
 
 func (t *router) unpin() { t.pinned, t.bad, t.mixed, t.withheld, t.size = false, 0, false, nil, 0 }
@@ -108,7 +110,7 @@ func (r *run) takeWide(c *parser.Command, other []byte) error {
 	case c.Op.Splits:
 		return r.takeSplit(c)
 	}
-	return r.refuseAt(c.N, c.Pos, differentSlots(first, other))
+	return r.refuseAt(c.N, c.Pos, differentSlots(first, other), sourceOf(c, 0))
 }
 
 // differentSlots says why a command cannot be sent to a cluster.
@@ -136,7 +138,7 @@ func (r *run) watch(c *parser.Command) error {
 		if t.owners != nil {
 			t.bad = c.Pos.Line
 			return r.refuseAt(c.N, c.Pos, fmt.Sprintf("key of another slot than the first one that is watched: %s (slot %d, not %d)",
-				quoteKey(other), parser.Slot(other), t.slot))
+				quoteKey(other), parser.Slot(other), t.slot), sourceOf(c, 0))
 		}
 		if err := r.mix(); err != nil {
 			return err
@@ -162,7 +164,7 @@ func (r *run) openBlock(c *parser.Command) error {
 		}
 		return err
 	}
-	r.block.Take(c, r.src)
+	r.takeNote(c)
 	r.blockPipe = nil
 	r.withhold(c)
 	return nil
@@ -172,9 +174,11 @@ func (r *run) openBlock(c *parser.Command) error {
 func (r *run) withhold(c *parser.Command) {
 	t := &r.router
 	resp := parser.AppendCommand(nil, c.Args)
-	t.withheld = append(t.withheld, withheld{r.markHere(nil), c.Pos, c.Op.Class, resp})
-	t.size += len(resp)
-	r.inHand = false
+	s := sourceOf(c, r.openedBy())
+	s.text = bytes.Clone(s.text)
+	t.withheld = append(t.withheld, withheld{r.markHere(nil), c.Pos, c.Op.Class, resp, s})
+	t.size += len(resp) + s.size()
+	r.taken(c.Last)
 }
 
 // spreadInBlock takes on a command of the block that is open.
@@ -183,7 +187,7 @@ func (r *run) spreadInBlock(c *parser.Command) error {
 	ends := c.Op.Class == parser.Exec || c.Op.Class == parser.Discard && len(c.Args) == 1
 	if !t.pinned && len(t.keys) == 0 && !ends && t.size < r.cut {
 		if c.Op.Class == parser.State {
-			r.block.Take(c, r.src)
+			r.takeNote(c)
 		}
 		r.withhold(c)
 		return nil
@@ -194,7 +198,7 @@ func (r *run) spreadInBlock(c *parser.Command) error {
 	if other := r.otherKey(t.slot, t.keys); other != nil {
 		if t.owners != nil {
 			return r.refuseAt(c.N, c.Pos, fmt.Sprintf("key of another slot than the first one of its block: %s (slot %d, not %d)",
-				quoteKey(other), parser.Slot(other), t.slot))
+				quoteKey(other), parser.Slot(other), t.slot), sourceOf(c, 0))
 		}
 		if err := r.mix(); err != nil {
 			return err
@@ -226,12 +230,13 @@ func (r *run) pin(keys [][]byte) error {
 	r.blockPipe = r.pipeOf(t.slot)
 	for i := range t.withheld {
 		w := &t.withheld[i]
-		p, err := r.room(ofBlock, w.mark.N, w.pos, len(w.resp), &w.mark)
+		p, err := r.room(ofBlock, w.mark.N, w.pos, len(w.resp)+w.source.size(), &w.mark)
 		if err != nil {
 			return err
 		}
 		p.batch.resp = append(p.batch.resp, w.resp...)
 		p.batch.add(w.mark.N, w.pos, w.class, 0)
+		p.batch.trace(w.source)
 		p.batch.plain = false
 		w.resp = nil
 		if err := r.cutFull(p); err != nil {

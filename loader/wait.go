@@ -45,6 +45,8 @@ func (r *run) wait(ready <-chan []byte) (chunk []byte, ok, came bool) {
 		r.handleAll()
 	case <-r.tick():
 		r.checkStalls()
+	case <-r.saves.tick():
+		r.save()
 	case <-r.alarm:
 		r.alarm = nil
 	case <-r.done:
@@ -61,6 +63,8 @@ func (r *run) poll() error {
 			r.handleAll()
 		case <-r.tick():
 			r.checkStalls()
+		case <-r.saves.tick():
+			r.save()
 		case <-r.done:
 			r.interrupt()
 		default:
@@ -71,11 +75,15 @@ func (r *run) poll() error {
 
 // ending returns errStop when reading must end.
 func (r *run) ending() error {
-	if r.stopped != nil || r.lost != nil {
+	if r.halts() || r.lost != nil {
 		return errStop
 	}
 	return nil
 }
+
+// halts reports whether the load is to stop here: not between two commands of
+// one record.
+func (r *run) halts() bool { return r.stopped != nil && !r.partial }
 
 func (r *run) interrupt() {
 	r.done = nil
@@ -102,6 +110,7 @@ func (r *run) handle(p *pipeline, e event) {
 	case answered:
 		p.unanswered -= e.b.due
 		r.tune.answered(e.b, e.at)
+		r.expectReplies(p, e.b)
 		p.node.delays.RecordValues(e.at.Sub(e.b.sent).Microseconds(), int64(e.b.due))
 		p.node.report.Replies += int64(e.b.due - e.b.owned)
 		r.rep.Replies += int64(e.b.due - e.b.owned)
@@ -124,6 +133,7 @@ func (r *run) handle(p *pipeline, e event) {
 			b = next
 		}
 	case letGo:
+		r.saves.remove(e.b)
 		r.forget(p, e.b)
 	case lost:
 		if r.lost == nil {
@@ -137,18 +147,32 @@ func (r *run) handle(p *pipeline, e event) {
 // forget gives back the room of a batch.
 func (r *run) forget(p *pipeline, b *Batch) {
 	p.kept--
-	p.keptBytes -= b.cost()
+	p.keptBytes -= b.charged
 	r.free.put(b)
 }
 
 // drain waits until all that was handed over is answered for good.
 func (r *run) drain() {
+	r.completeRecords()
 	for r.proceed(); !r.drained() || r.confirmAll() && r.lost == nil; r.proceed() {
 		r.wait(nil)
 	}
 	if r.rep.InputDone || r.broken != nil {
 		r.flush()
 	}
+}
+
+// completeRecords hands over what was taken on when the load is stopped, where
+// records have several commands: else a part of one might have run, and the
+// load would go on from its beginning.
+func (r *run) completeRecords() {
+	if r.stopped == nil || !r.several {
+		return
+	}
+	partial := r.partial
+	r.partial = true
+	r.flush()
+	r.partial = partial
 }
 
 func (r *run) drained() bool {

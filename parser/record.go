@@ -58,18 +58,19 @@ type Record struct {
 
 // Command is one command on its way to the server.
 type Command struct {
-	Pos  Pos      // of its record
-	File int      // index of the input it came from, 0-based; tells two inputs of one name apart
-	N    int64    // 1-based number of its record, counted over all inputs
-	Last bool     // the last command of its record
-	Args [][]byte // name and arguments, at least one; reused by the source
-	Raw  []byte   // RESP that may go out as it is; nil when Args must be encoded
-	Op   *Op      // what the table knows about it, never nil
+	Pos   Pos      // of its record
+	File  int      // index of the input it came from, 0-based; tells two inputs of one name apart
+	N     int64    // 1-based number of its record, counted over all inputs
+	Index int      // 0-based, among the commands of its record
+	Last  bool     // the last command of its record
+	Args  [][]byte // name and arguments, at least one; reused by the source
+	Raw   []byte   // RESP that may go out as it is; nil when Args must be encoded
+	Op    *Op      // what the table knows about it, never nil
 
 	// Src is the record as read, decoded where its encoding was, without the
 	// byte that ends it: with an LF behind it, it can be read again. A CR before
 	// the LF is part of it. It is the same for all commands of a record, RESP
-	// included, and nil unless the source was asked for it.
+	// included, which has CRLF line ends; nil unless the source was asked for it.
 	Src []byte
 }
 

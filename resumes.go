@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// resumes says where a load goes on, and what may run once more.
+func (c *console) resumes(j *journal) {
+	from := j.resumes()
+	if from == nil {
+		return
+	}
+	c.say(from.where(j.file.path) + from.again())
+	if len(from.Changed) > 0 {
+		c.warn("before this place the input has changed the connection by %s: that is not done again", strings.Join(from.Changed, ", "))
+	}
+	if now := j.settings.server.name(); from.Server != now {
+		c.printf("WARNING: %s was written by a load into %s, and this one is into %s\n", printable(j.file.path), printable(from.Server), printable(now))
+	}
+	if from.AtRisk {
+		c.printf("WARNING: a server was lost in an earlier run, and may have lost what it had acknowledged before this place\n")
+	}
+	if from.Errors > 0 {
+		c.say(fmt.Sprintf("earlier runs had %d errors", from.Errors))
+	}
+}
+
+// where says where the load goes on.
+func (k *checkpoint) where(path string) string {
+	if k.Done {
+		return fmt.Sprintf("%s says that all %d records were loaded: going on with what has come since", path, k.Next-1)
+	}
+	text := "going on from "
+	switch {
+	case k.Mark.N == k.Next && k.File != "":
+		text += fmt.Sprintf("%s:%d (record %d", k.File, k.Line, k.Next)
+	default:
+		text += fmt.Sprintf("record %d (in %s", k.Next, k.File)
+	}
+	return text + fmt.Sprintf(", in database %d)", k.DB)
+}
+
+// again says what may run twice.
+func (k *checkpoint) again() string {
+	switch {
+	case k.Ended && k.Ahead > 0:
+		return fmt.Sprintf("; up to %d records from there on may have run already, and run once more", k.Ahead)
+	case k.Ended:
+		return ""
+	}
+	about := ""
+	if n := k.Ahead + k.Second; n > 0 {
+		about = fmt.Sprintf(" (about %d records)", n)
+	}
+	return "; what was loaded behind it, up to a second's worth" + about + ", runs once more"
+}
+
+// kept says which records are in files, and how to load them again.
+func (c *console) kept(e *ending) {
+	if e.files == nil || e.files.rejects == nil {
+		return
+	}
+	r := e.files.rejects
+	if files := r.refused.written(); len(files) > 0 {
+		c.printf("%d records did not take effect, see %s and %s; to load them again:\n", r.refused.count, fileNames(files), printable(r.refused.path+reasonsSuffix))
+		for _, line := range e.loadAgain(files) {
+			c.printf("    %s\n", line)
+		}
+	}
+	if files := r.unknown.written(); len(files) > 0 {
+		c.printf("of %d records it is not known whether they took effect, see %s\n", r.unknown.count, fileNames(files))
+	}
+	if r.leftOut > 0 {
+		c.printf("%d records are left out of these files, %s says why\n", r.leftOut, printable(r.refused.path+reasonsSuffix))
+	}
+}
+
+// fileNames lists files.
+func fileNames(files []*recordFile) string {
+	var names []string
+	for _, f := range files {
+		names = append(names, printable(f.file.Name()))
+	}
+	return strings.Join(names, ", ")
+}
+
+// sameLine returns the user's own command line.
+func (e *ending) sameLine() string {
+	words := []string{"respipe"}
+	for _, o := range e.given.options {
+		if o.name != "pass" {
+			words = append(words, o.shell()...)
+		}
+	}
+	return strings.Join(append(words, e.given.operands()...), " ")
+}
