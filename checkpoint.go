@@ -215,9 +215,6 @@ func (j *journal) finish(r *loader.Report, failed bool) error {
 	k.Ended = true
 	k.Done = r.InputDone && !failed && r.Unknown+r.NotSent == 0
 	k.AtRisk = k.AtRisk || r.Restarted || len(r.AtRisk) > 0
-	if r.File != "" {
-		k.Line = r.Position.Line
-	}
 	return ownFile("checkpoint", j.put(k))
 }
 

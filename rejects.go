@@ -52,14 +52,15 @@ func openRejects(path string, db int, cmds []string) (*rejects, error) {
 			}
 		}
 	}
-	for _, suffix := range []string{".2", reasonsSuffix, unknownSuffix} {
-		if err := mustBeFree(path + suffix); err != nil {
-			return nil, err
-		}
-	}
 	r := &rejects{refused: recordFiles{path: path, db: db}, unknown: recordFiles{path: path + unknownSuffix, db: db}}
 	if _, err := r.refused.create(layout{}); err != nil {
 		return nil, err
+	}
+	for _, suffix := range []string{".2", reasonsSuffix, unknownSuffix} {
+		if err := mustBeFree(path + suffix); err != nil {
+			r.close()
+			return nil, err
+		}
 	}
 	return r, nil
 }

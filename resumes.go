@@ -31,14 +31,11 @@ func (k *checkpoint) where(path string) string {
 	if k.Done {
 		return fmt.Sprintf("%s says that all %d records were loaded: going on with what has come since", path, k.Next-1)
 	}
-	text := "going on from "
-	switch {
-	case k.Mark.N == k.Next && k.File != "":
-		text += fmt.Sprintf("%s:%d (record %d", k.File, k.Line, k.Next)
-	default:
-		text += fmt.Sprintf("record %d (in %s", k.Next, k.File)
+	words := "behind" // the record before, or an earlier one
+	if k.Mark.N == k.Next {
+		words = "from"
 	}
-	return text + fmt.Sprintf(", in database %d)", k.DB)
+	return fmt.Sprintf("going on %s %s:%d (record %d, in database %d)", words, k.File, k.Line, k.Next, k.DB)
 }
 
 // again says what may run twice.
@@ -63,16 +60,16 @@ func (c *console) kept(e *ending) {
 	}
 	r := e.files.rejects
 	if files := r.refused.written(); len(files) > 0 {
-		c.printf("%d records did not take effect, see %s and %s; to load them again:\n", r.refused.count, fileNames(files), printable(r.refused.path+reasonsSuffix))
+		c.printf("%d records that did not take effect are in %s, and why in %s; to load them again:\n", r.refused.count, fileNames(files), printable(r.refused.path+reasonsSuffix))
 		for _, line := range e.loadAgain(files) {
 			c.printf("    %s\n", line)
 		}
 	}
 	if files := r.unknown.written(); len(files) > 0 {
-		c.printf("of %d records it is not known whether they took effect, see %s\n", r.unknown.count, fileNames(files))
+		c.printf("%d records of which it is not known whether they took effect are in %s\n", r.unknown.count, fileNames(files))
 	}
 	if r.leftOut > 0 {
-		c.printf("%d records are left out of these files, %s says why\n", r.leftOut, printable(r.refused.path+reasonsSuffix))
+		c.printf("%d more are left out, see %s\n", r.leftOut, printable(r.refused.path+reasonsSuffix))
 	}
 }
 
