@@ -27,6 +27,17 @@ func (e *ending) fromStart() string {
 	return e.commandLine(parser.Mark{N: e.settings.input.Skip + 1, DB: e.settings.server.db})
 }
 
+// sameLine returns the user's own command line.
+func (e *ending) sameLine() string {
+	words := []string{"respipe"}
+	for _, o := range e.given.options {
+		if o.name != "pass" {
+			words = append(words, o.shell()...)
+		}
+	}
+	return strings.Join(append(words, e.given.operands()...), " ")
+}
+
 // commandLine returns the user's own command line from a place on.
 func (e *ending) commandLine(at parser.Mark) string {
 	done := max(at.N-1, 0)

@@ -20,7 +20,6 @@ import (
 type rejects struct {
 	refused, unknown recordFiles
 	why              *wholeFile // FILE.reasons; nil until it is needed
-	leftOut          int        // records that are in none of them
 
 	ops     parser.Ops
 	args    [][]byte
@@ -100,7 +99,6 @@ func (r *rejects) keep(files *recordFiles, x *keptRecord, args [][]byte) (left s
 	default:
 		return "", files.write(x, r.ops.Find(args).Name == "SELECT")
 	}
-	r.leftOut++
 	return left, files.remark(x, left)
 }
 

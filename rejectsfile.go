@@ -59,7 +59,8 @@ type recordFiles struct {
 	made []*recordFile
 	buf  []byte
 
-	count int // records written
+	count   int // records written
+	leftOut int // and records that are not
 }
 
 // recordFile is one of them.
@@ -102,6 +103,7 @@ func (s *recordFiles) write(r *keptRecord, selects bool) error {
 // remark notes in place of a record why it is left out, in a format that has
 // remarks.
 func (s *recordFiles) remark(r *keptRecord, why string) error {
+	s.leftOut++
 	if r.layout.format != commandsFormat {
 		return nil
 	}

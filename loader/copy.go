@@ -83,6 +83,9 @@ func (r *run) sendCopies(copies []outgoing) {
 func (r *run) move(b *Batch, from part, reruns bool) {
 	old := &from.b.places[from.i]
 	flags := old.flags & (own | piece)
+	if old.class == parser.Discard {
+		flags |= old.flags & unrun
+	}
 	if reruns {
 		flags |= rerun
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 	"time"
 
 	"respipe/parser"
@@ -152,13 +153,9 @@ func newExactly(ctx context.Context, src Source, cfg Config) *exactly {
 // open connects and claims the position. Where the source does not come to it,
 // the input is read again from there.
 func (x *exactly) open() error {
-	g, err := x.connectFirst()
+	g, err := x.beginWith(x.connectAndClaim)
 	if err != nil {
 		return err
-	}
-	if g.info.Mode == "cluster" {
-		g.nc.Close()
-		return errOneServer(g)
 	}
 	x.node = &node{addr: g.addr, server: &g.info}
 	x.newRow(x.node, &g.info)
@@ -166,14 +163,6 @@ func (x *exactly) open() error {
 	x.rep.Server = &g.info
 	if x.cfg.OnConnect != nil {
 		x.cfg.OnConnect(&g.info)
-	}
-	err = g.within(x.ctx, func() (err error) {
-		x.first, err = x.claim(g, x.mayBegin)
-		return err
-	})
-	if err != nil {
-		g.nc.Close()
-		return err
 	}
 	x.attach(g)
 	x.startAt(x.first)
@@ -185,6 +174,28 @@ func (x *exactly) open() error {
 		return nil
 	}
 	return x.reopen(x.first)
+}
+
+// connectAndClaim makes the connection that a load begins with, and claims the
+// position on it.
+func (x *exactly) connectAndClaim() (*greeting, error) {
+	g, err := x.connectAny()
+	if err != nil {
+		return nil, err
+	}
+	if g.info.Mode == "cluster" {
+		err = errOneServer(g)
+	} else {
+		err = g.within(x.ctx, func() (err error) {
+			x.first, err = x.claim(g, x.mayBegin)
+			return err
+		})
+	}
+	if err != nil {
+		g.nc.Close()
+		return nil, err
+	}
+	return g, nil
 }
 
 // mayBegin reports whether a run may begin at what it finds under the key.
@@ -199,7 +210,8 @@ func (x *exactly) mayBegin(found *Position) error {
 // that was not at its end when From was read can be passed over, too.
 func (x *exactly) comesTo(p *Position) bool {
 	from := x.once.From
-	return p.same(from) || p != nil && from != nil && !p.reach().before(from.reach())
+	ours := p != nil && strings.HasPrefix(p.token, x.token+".") // that claim's answer was lost
+	return ours || p.same(from) || p != nil && from != nil && !p.reach().before(from.reach())
 }
 
 // isDone reports whether there is nothing to load.

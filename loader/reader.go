@@ -96,7 +96,6 @@ func (c *conn) nextBatch() bool {
 func (c *conn) passRefused() {
 	for c.got < len(c.cur.places) && c.cur.places[c.got].flags&refused != 0 {
 		c.got++
-		c.block.dirty = true
 	}
 }
 
@@ -121,7 +120,7 @@ func (c *conn) answer() {
 	case failed && p.class != parser.Exec:
 	case p.class == parser.Exec:
 		c.endBlock(i)
-	case p.class == parser.Discard && c.block.dirty:
+	case p.class == parser.Discard && (c.block.dirty || p.flags&unrun != 0):
 		c.abandonBlock(i)
 	case p.class == parser.Discard, p.class == parser.Unwatch && !c.block.open:
 		c.closeBlock()

@@ -12,6 +12,7 @@ import (
 func (r *run) takeSpecial(p *pipeline, c *parser.Command) error {
 	p.batch.plain = false
 	block := r.openedBy()
+	discarded := c.Op.Class == parser.Discard && r.block.spoiled > 0
 	spoiled, state := r.takeNote(c)
 	if r.block.Open {
 		r.blockPipe, block = p, r.openedBy()
@@ -20,6 +21,9 @@ func (r *run) takeSpecial(p *pipeline, c *parser.Command) error {
 		return r.replaceExec(p, c, block, spoiled)
 	}
 	p.batch.append(c, sourceOf(c, block))
+	if discarded {
+		p.batch.places[p.batch.Len()-1].flags |= unrun
+	}
 	if state || c.Op.Class == parser.State && !r.block.Open {
 		return r.barrier(p, c)
 	}
