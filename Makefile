@@ -13,9 +13,9 @@ test: tools
 bench: tools
 	BENCH=$(BENCH) PICTURE=$(abspath $(PICTURE)) go test -run '^$$' -bench . -benchtime 1x -timeout 60m .
 
-# Every model test with a thousand schedules of faults; SCHEDULES=n for n.
+# The model tests, each with a thousand schedules of faults; SCHEDULES=n for n.
 torture: tools
-	SCHEDULES=$(or $(SCHEDULES),1000) CGO_ENABLED=1 go test -race -count 1 -run Model -timeout 4h -v ./loader .
+	SCHEDULES=$(or $(SCHEDULES),1000) CGO_ENABLED=1 go test -race -count 1 -run Model -timeout 4h -v . ./loader
 
 lint:
 	@files=$$(gofmt -s -l .); test -z "$$files" || { echo "$$files"; exit 1; }

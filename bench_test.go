@@ -43,6 +43,7 @@ func BenchmarkSpeed(b *testing.B) {
 	b.Run("window", w.window)
 	b.Run("delay", w.delay)
 	b.Run("memory", w.memory)
+	b.Run("cluster", w.cluster)
 	w.print(os.Stdout)
 	if name := os.Getenv("PICTURE"); name != "" {
 		w.draw(b, name)

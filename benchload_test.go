@@ -58,14 +58,19 @@ func (w *workbench) race(b *testing.B, server *redistest.Server, port string, n 
 			took[c] = append(took[c], w.run(b, c, port, n))
 		}
 	}
-	for _, c := range contenders {
+	report(b, took, n)
+	return took
+}
+
+// report reports what each contender took for n commands, at the median.
+func report(b *testing.B, took map[*contender][]figures, n int) {
+	for c, all := range took {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportMetric(0, "ns/op")
-			b.ReportMetric(median(took[c], wallOf), "s")
-			b.ReportMetric(median(took[c], cpuTimeOf)/float64(n)*1e6, "cpu-µs/cmd")
+			b.ReportMetric(median(all, wallOf), "s")
+			b.ReportMetric(median(all, cpuTimeOf)/float64(n)*1e6, "cpu-µs/cmd")
 		})
 	}
-	return took
 }
 
 // run runs a contender, which must be answered n times.

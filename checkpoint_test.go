@@ -194,7 +194,6 @@ func TestCheckpointInWords(t *testing.T) {
 func TestBeside(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "bad")
-	k := &checkpoint{Next: 12}
 	for _, row := range []struct {
 		there string // a file with something in it
 		want  string
@@ -202,14 +201,14 @@ func TestBeside(t *testing.T) {
 		if row.there != "" {
 			must(t, os.WriteFile(filepath.Join(dir, row.there), []byte("x"), 0o600))
 		}
-		if got := beside(path, k, reasonsSuffix, unknownSuffix); got != filepath.Join(dir, row.want) {
+		if got := beside(path, 12, reasonsSuffix, unknownSuffix); got != filepath.Join(dir, row.want) {
 			t.Errorf("with %s: %s", row.there, got)
 		}
-		if got := beside(path, nil, reasonsSuffix); got != path {
+		if got := beside(path, 0, reasonsSuffix); got != path {
 			t.Errorf("a load from the start: %s", got)
 		}
 	}
-	if got := beside(os.DevNull, k); got != os.DevNull {
+	if got := beside(os.DevNull, 12); got != os.DevNull {
 		t.Errorf("a device: %s", got)
 	}
 }

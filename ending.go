@@ -19,6 +19,7 @@ type ending struct {
 	report   *loader.Report
 	err      error // why it stopped early; may join several
 	files    *keeping
+	told     bool // errors of earlier runs were told then
 }
 
 // status returns the exit status: the gravest of what happened.
@@ -38,21 +39,31 @@ func (e *ending) status() int {
 	if _, ok := errors.AsType[*loader.LostError](e.err); ok || len(e.report.AtRisk) > 0 {
 		return exitLost
 	}
+	if position, ok := errors.AsType[*loader.PositionError](e.err); ok && !position.Refused {
+		return exitLost
+	}
 	if _, ok := errors.AsType[*loader.ConnectError](e.err); ok {
 		return exitConnect
 	}
 	for _, err := range causes(e.err) {
-		if _, own := errors.AsType[*ownFileError](err); !own && !errors.Is(err, loader.ErrTooManyErrors) && !errors.Is(err, loader.ErrHopeless) {
+		if _, own := errors.AsType[*ownFileError](err); !own && !isStop(err) {
 			return exitInput
 		}
 	}
 	switch {
 	case e.err != nil:
 		return exitStopped
-	case e.errors() > 0, e.report.EarlierErrors > 0:
+	case e.errors() > 0, e.report.EarlierErrors > 0 && !e.told:
 		return exitErrors
 	}
 	return 0
+}
+
+// isStop reports whether err says that errors of the server, or too many of any
+// kind, have stopped the load.
+func isStop(err error) bool {
+	_, position := errors.AsType[*loader.PositionError](err)
+	return position || errors.Is(err, loader.ErrTooManyErrors) || errors.Is(err, loader.ErrHopeless)
 }
 
 // causes returns the errors that err joins.
@@ -69,7 +80,7 @@ func causes(err error) []error {
 // short tells whether there were fewer records than expected.
 func (e *ending) short() bool { return e.report.InputDone && e.records() < e.settings.load.Expect }
 
-// records counts the records, those of earlier runs, too.
+// records counts the records that were read, by earlier runs, too.
 func (e *ending) records() int64 { return e.report.EarlierRecords + e.report.Records }
 
 // afterFailed tells whether all went in, but for the command of --after.
@@ -113,9 +124,12 @@ func (c *console) end(e *ending) {
 	case e.settings.dryRun:
 	case e.connected():
 		c.fate(e)
+		c.once(e)
 		c.atRisk(e)
 		c.kept(e)
-		c.rates(e.report)
+		if !e.report.DoneBefore {
+			c.rates(e.report)
+		}
 		c.nodes(e.report)
 		c.meanwhile(e.report)
 	case e.given.command == "convert" && e.err != nil:
@@ -184,6 +198,12 @@ func (c *console) fate(e *ending) {
 		c.printf("the server was started again; if it has not kept all that it acknowledged, load again from the start:\n    %s\n", e.fromStart())
 	}
 	c.goOn(e)
+	if len(r.Nodes) > 1 || e.settings.load.Connections > 1 {
+		c.printf("with several connections, commands behind that place may have run already: those that must not run twice are not to be loaded again\n")
+	}
+	if lost, ok := errors.AsType[*loader.LostError](e.err); ok && lost.Gone && r.Acknowledged > 0 {
+		c.printf("if the server comes back without all that it acknowledged, load again from the start:\n    %s\n", e.fromStart())
+	}
 }
 
 // atRisk prints what masters had acknowledged whose place was taken by others.

@@ -112,6 +112,9 @@ func TestServerDiesInMidLoad(t *testing.T) {
 	var acknowledged, refused, unknown, notSent, skip int
 	line := regexp.MustCompile(`(?m)^commands:.*$`).FindString(c.stderr.String())
 	fmt.Sscanf(line, "commands: %d acknowledged, %d refused, %d unknown, %d not sent", &acknowledged, &refused, &unknown, &notSent)
+	if again := regexp.MustCompile(`(?m)^if the server comes back without .*:\n    respipe .*--skip 0$`); !again.MatchString(c.stderr.String()) {
+		t.Error("nothing is said of a server that comes back empty")
+	}
 	goOn := regexp.MustCompile(`(?m)^ +respipe .*--skip (\d+) -n 3$`).FindStringSubmatch(c.stderr.String())
 	if goOn == nil {
 		t.Fatal("no place to go on from, in database 3")

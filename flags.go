@@ -108,6 +108,8 @@ func loadOptions() []cli.Flag {
 			text("on-disconnect", "`WORD` resume, fail or resend: what a broken connection means (resume)"),
 			text("retry-for", "`TIME` to try again what is refused for now, and to connect again (30s)"),
 			text("wait-replicas", "only what `N` replicas have, too, counts as acknowledged (0)"),
+			text("exactly-once", "`NAME` of a load that takes effect once, however often it is broken off: its position is in the server"),
+			text("forget", "remove the position of the load `NAME`, and do nothing else"),
 			text("rejects", "`FILE` for the records that did not take effect, to be loaded again; FILE.reasons says why"),
 			text("checkpoint", "keep the position in `FILE`; the same line run again goes on from there"),
 			text("lock", "leave at once when another run holds `FILE`"),

@@ -58,7 +58,7 @@ func (w *workbench) formats(b *testing.B) {
 			resp := &contender{"ready-made", w.convert(b, way, file), []string{"respipe", "--window", "max", "-f", "resp"}}
 			contenders := []*contender{format, resp}
 			peer := &contender{"go-redis", file, []string{"go-redis", way.name}}
-			hasPeer := goRedisReaders[way.name] != nil
+			hasPeer := adders[way.name] != nil && way.name != "txt"
 			if hasPeer {
 				contenders = append(contenders, peer)
 			}

@@ -13,7 +13,7 @@ import (
 // the record on that is the oldest not settled, in the database selected
 // there, and without passwords.
 func (e *ending) goOn() string {
-	if e.settings.checkpoint != "" {
+	if e.settings.exactlyOnce != "" || e.settings.checkpoint != "" {
 		return e.sameLine()
 	}
 	return e.commandLine(e.report.Position)
@@ -50,7 +50,7 @@ func (e *ending) commandLine(at parser.Mark) string {
 			continue // not every record went in, and none of the rest can change that
 		}
 		if o.name == "rejects" || o.name == "replies" { // those of this load stay
-			o.value = beside(o.value, &checkpoint{Next: at.N}, reasonsSuffix, unknownSuffix)
+			o.value = beside(o.value, at.N, reasonsSuffix, unknownSuffix)
 		}
 		words = append(words, o.shell()...)
 	}

@@ -21,8 +21,9 @@ type keeping struct {
 
 // openKeeping makes the files that the settings ask for. A load that goes on
 // from a checkpoint makes new ones beside those of the runs before. The error is
-// a *formats.UsageError, or the cause of ctx.
-func openKeeping(ctx context.Context, s *settings, source *layouts, from *checkpoint) (k *keeping, err error) {
+// a *formats.UsageError, or the cause of ctx. From is the record that the load
+// goes on from; 0 if it begins.
+func openKeeping(ctx context.Context, s *settings, source *layouts, from int64) (k *keeping, err error) {
 	k = new(keeping)
 	if s.dryRun {
 		return k, nil
@@ -44,9 +45,9 @@ func openKeeping(ctx context.Context, s *settings, source *layouts, from *checkp
 }
 
 // beside returns the path for the file of a load that goes on from a
-// checkpoint, in whose place, or beside which, runs before may have left theirs.
-func beside(path string, from *checkpoint, suffixes ...string) string {
-	if from == nil {
+// record, in whose place, or beside which, runs before may have left theirs.
+func beside(path string, from int64, suffixes ...string) string {
+	if from == 0 {
 		return path
 	}
 	for n, free := 1, path; ; n++ {
@@ -58,7 +59,7 @@ func beside(path string, from *checkpoint, suffixes ...string) string {
 		if !taken {
 			return free
 		}
-		if free = fmt.Sprintf("%s.from-%d", path, from.Next); n > 1 {
+		if free = fmt.Sprintf("%s.from-%d", path, from); n > 1 {
 			free = fmt.Sprintf("%s-%d", free, n)
 		}
 	}

@@ -97,6 +97,9 @@ func (p *program) load(c *cli.Context) error {
 		_, err := fmt.Fprintln(p.stdout, "respipe", version())
 		return err
 	}
+	if c.IsSet("forget") {
+		return p.forget(c)
+	}
 	ending, err := p.carry(c, func(w *work) (*loader.Report, error) {
 		if w.settings.dryRun {
 			return rehearse(c.Context, w.source, w.settings, w.console)
@@ -135,7 +138,7 @@ func (p *program) carry(c *cli.Context, away func(*work) (*loader.Report, error)
 	s.input.Stdin, s.input.Note = p.stdin, w.console.note
 	err = w.open(c.Context)
 	defer w.close()
-	ending := &ending{settings: s, given: p.given, files: w.files}
+	ending := &ending{settings: s, given: p.given, files: w.files, told: w.wasDone()}
 	if err == nil {
 		ending.report, ending.err = away(w)
 		ending.err = w.finish(ending.report, ending.err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 
@@ -14,8 +15,11 @@ import (
 
 // sentinels are asked who is master.
 type sentinels struct {
-	addrs  []string // the one that answered last comes first
-	master string   // name of the group
+	master string // name of the group
+
+	mu    sync.Mutex
+	addrs []string // the one that answered last comes first
+
 	server endpoint // that they name; TLS and password are those of the sentinels, too
 }
 
@@ -40,6 +44,8 @@ func (o *optionReader) sentinels(e endpoint) *sentinels {
 // address asks the sentinels, one after the other, for the master's address.
 // The error is a *loader.ConnectError or the cause of ctx.
 func (s *sentinels) address(ctx context.Context) (addr string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for i, sentinel := range s.addrs {
 		if addr, err = s.ask(ctx, sentinel); err == nil {
 			s.addrs[0], s.addrs[i] = s.addrs[i], s.addrs[0]

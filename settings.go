@@ -11,22 +11,23 @@ import (
 
 // settings is what the options say, read and checked.
 type settings struct {
-	files      []string
-	input      formats.Options
-	server     endpoint
-	load       loader.Config // without its functions
-	lock       string        // file, or ""
-	rejects    string        // file, or ""
-	checkpoint string        // file, or ""
-	replies    string        // file, or ""
-	maxErrors  string        // as it was typed
-	quiet      bool
-	progress   string // auto, bar, plain or none
-	summary    string // text or json
-	showValues bool
-	dryRun     bool
-
+	files       []string
+	input       formats.Options
+	server      endpoint
+	load        loader.Config // without its functions
+	exactlyOnce string        // name of the load, or ""
+	forget      string        // name of the load, or ""
+	lock        string        // file, or ""
+	rejects     string        // file, or ""
+	checkpoint  string        // file, or ""
+	replies     string        // file, or ""
 	repliesFull bool
+	maxErrors   string // as it was typed
+	quiet       bool
+	progress    string // auto, bar, plain or none
+	summary     string // text or json
+	showValues  bool
+	dryRun      bool
 	as          string // of convert: resp or commands
 	slots       bool
 }
@@ -64,11 +65,13 @@ func readSettings(c *cli.Context, given *commandLine) (*settings, error) {
 			OnDisconnect: o.onDisconnect(), RetryFor: o.duration("retry-for", 30*time.Second), WaitReady: o.duration("wait-ready", 0),
 			After: o.after(), Expect: o.count("expect", 0),
 		},
+		exactlyOnce: o.name("exactly-once"), forget: o.name("forget"),
 		lock: c.String("lock"), rejects: c.String("rejects"), checkpoint: c.String("checkpoint"),
 		replies: c.String("replies"), repliesFull: c.Bool("replies-full"), maxErrors: c.String("max-errors"), quiet: c.Bool("quiet"), showValues: c.Bool("show-values"), dryRun: c.Bool("dry-run"),
 		as: o.word("as", "resp", "commands"), slots: c.Bool("slots"),
 		progress: o.word("progress", "auto", "bar", "plain", "none"), summary: o.word("summary", "text", "json"),
 	}
+	o.checkOnce(s)
 	o.ownFiles()
 	s.load.MaxErrors, s.load.MaxErrorsPercent = o.maxErrors()
 	if given.command == "load" {

@@ -40,6 +40,7 @@ func TestValuesThatCannotBeRead(t *testing.T) {
 		"--url http://localhost", "--url redis://h/x", "--url=",
 		"--pass-file missing", "--user ann",
 		"--rate 0", "--rate fast", "--rate inf", "--byte-rate 0", "--on-disconnect retry", "--retry-for soon", "--wait-ready -1s", "--lock /no/such/folder/lock",
+		"--exactly-once=", "--exactly-once x --connections 2", "--exactly-once x --cluster", "--exactly-once x --wait-replicas 1", "--forget=",
 	} {
 		name, _, _ := strings.Cut(args, " ")
 		name, _, _ = strings.Cut(name, "=")

@@ -14,6 +14,7 @@ type work struct {
 	console  *console
 	source   *layouts
 	journal  *journal // nil without --checkpoint
+	once     *once    // nil without --exactly-once
 	files    *keeping
 }
 
@@ -31,17 +32,47 @@ func (w *work) open(ctx context.Context) (err error) {
 		return err
 	}
 	w.source = &layouts{Source: source}
-	if err := w.journal.begin(w.source); err != nil {
+	if err := w.goOn(ctx); err != nil {
 		return err
 	}
-	if err := source.Prepare(ctx); err != nil {
-		return err
+	if !w.once.isDone() {
+		if err := source.Prepare(ctx); err != nil {
+			return err
+		}
 	}
-	w.files, err = openKeeping(ctx, s, w.source, w.journal.resumes())
+	w.files, err = openKeeping(ctx, s, w.source, w.resumesAt())
 	if err == nil {
 		w.console.resumes(w.journal)
 	}
 	return err
+}
+
+// goOn lets the source go on from where earlier runs have come to, as a
+// checkpoint or the server says.
+func (w *work) goOn(ctx context.Context) (err error) {
+	if w.settings.exactlyOnce == "" || w.settings.dryRun {
+		return w.journal.begin(w.source)
+	}
+	w.once, err = beginOnce(ctx, w.settings, w.console, w.source.Source)
+	return err
+}
+
+// resumesAt returns the record that the load goes on from; 0 if it begins.
+func (w *work) resumesAt() int64 {
+	switch {
+	case w.once != nil && begun(w.once.from):
+		return w.once.from.Mark.N + 1
+	case w.journal.resumes() != nil:
+		return w.journal.resumes().Next
+	}
+	return 0
+}
+
+// wasDone reports whether earlier runs were at the end of the input: what went
+// wrong then was said then.
+func (w *work) wasDone() bool {
+	from := w.journal.resumes()
+	return from != nil && from.Done || w.once != nil && w.once.from != nil && w.once.from.Done
 }
 
 // input is where the commands come from.
@@ -60,6 +91,12 @@ func (w *work) config() loader.Config {
 		w.journal.files = w.files
 		cfg.OnCheckpoint = w.journal.write
 	}
+	if w.once != nil {
+		cfg.ExactlyOnce = w.once.config()
+		if w.once.canReopen() {
+			cfg.ExactlyOnce.Reopen = w.reopen
+		}
+	}
 	cfg.KeepSource = w.settings.input.KeepSource
 	if w.files.replies != nil {
 		cfg.KeepReplies = longReply
@@ -72,6 +109,13 @@ func (w *work) config() loader.Config {
 		return w.files.settled(b)
 	}
 	return cfg
+}
+
+// reopen opens the input once more, from an earlier position.
+func (w *work) reopen(p *loader.Position) (loader.Source, error) {
+	source, err := w.once.reopen(p)
+	w.source.Source = source
+	return w.input(), err
 }
 
 // finish completes what is kept of a load that has ended with err, and returns
@@ -87,5 +131,6 @@ func (w *work) close() {
 	if w.source != nil {
 		w.source.Close()
 	}
+	w.once.close()
 	w.journal.close()
 }

@@ -2,11 +2,14 @@ package loader
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -234,5 +237,80 @@ func TestClusterFailoverWithWaitReplicas(t *testing.T) {
 	}
 	if keys := w.wrong(t, cluster); len(keys) > 0 {
 		t.Errorf("%d keys are wrong, as %s, of line %d", len(keys), keys[0], w.last[keys[0]])
+	}
+}
+
+// What has run and cannot run twice stops a load whose master is gone; the
+// report tells it from what has not.
+func TestClusterFailoverOfWhatCannotRunTwice(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, 3, 3)
+	victim := cluster.Owner(parser.Slot([]byte("k0")))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		time.Sleep(time.Second)
+		victim.Stop() // commands are on their way and will not be answered
+		time.Sleep(100 * time.Millisecond)
+		cluster.Failover(victim)
+	}()
+	rep, err := Run(t.Context(), script(strings.Join(appending().text, "\n")), clusterConfig(cluster, 5))
+	<-done
+	lost, ok := errors.AsType[*LostError](err)
+	if !ok || !strings.Contains(lost.Why, "cannot run twice without harm") || rep.Unknown == 0 {
+		t.Fatalf("%v, %+v", err, rep)
+	}
+	if sum := rep.Acknowledged + rep.Refused + rep.Unknown + rep.NotSent; sum != rep.Records {
+		t.Errorf("%d acknowledged, %d refused, %d unknown, %d not sent of %d", rep.Acknowledged, rep.Refused, rep.Unknown, rep.NotSent, rep.Records)
+	}
+	if rep.Position.N > int64(rep.FirstLost.Line) {
+		t.Errorf("the load goes on from %d, and %v is unknown", rep.Position.N, rep.FirstLost)
+	}
+}
+
+// A cluster with passwords is asked for its nodes with them.
+func TestClusterWithPassword(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, 2, 0)
+	for _, s := range cluster.Masters() {
+		s.CLI("ACL", "SETUSER", "loader", "on", ">secret", "~*", "+@all")
+		s.CLI("ACL", "SETUSER", "default", "-@all", "+cluster", "+ping", "+info")
+	}
+	cfg := clusterConfig(cluster, 1)
+	cfg.User, cfg.Pass = "loader", "secret"
+	rep, err := Run(t.Context(), script("SET a 1\nSET b 1\nSET c 1"), cfg)
+	if err != nil || rep.Errors != 0 || rep.Replies != 3 || len(rep.Nodes) != 2 {
+		t.Errorf("%v, %+v", err, rep)
+	}
+}
+
+// Where the keys of a command stand that the table does not have, the server
+// tells; only then two connections can keep its order.
+func TestKeysOfUnknownCommandsAreAskedFor(t *testing.T) {
+	var asked atomic.Int32
+	var order sync.Map // by key: what was stored last
+	cfg := config(serve(t, func(args []string) []byte {
+		switch args[0] {
+		case "COMMAND":
+			asked.Add(1)
+			return []byte("*1\r\n*6\r\n$7\r\nmod.set\r\n:3\r\n*0\r\n:1\r\n:1\r\n:1\r\n")
+		case "MOD.SET":
+			order.Store(args[1], args[2])
+		}
+		return []byte("+OK\r\n")
+	}))
+	cfg.Connections = 3
+	var text []string
+	for i := range 300 {
+		text = append(text, fmt.Sprint("MOD.SET k", i%7, " ", i))
+	}
+	rep, err := Run(context.Background(), script(strings.Join(text, "\n")), cfg)
+	if err != nil || rep.Acknowledged != 300 || asked.Load() != 1 {
+		t.Errorf("%v, asked %d times, %+v", err, asked.Load(), rep)
+	}
+	for i := 293; i < 300; i++ {
+		if got, _ := order.Load(fmt.Sprint("k", i%7)); got != strconv.Itoa(i) {
+			t.Errorf("k%d holds %v, not %d", i%7, got, i)
+		}
 	}
 }

@@ -59,8 +59,13 @@ func login(ctx context.Context, cfg Config, addr string) (*greeting, error) {
 // address that answers. With WaitReady it waits for a server that is not up or
 // not ready, and says once what for.
 func (r *run) connectFirst() (*greeting, error) {
+	return r.beginWith(r.connectAny)
+}
+
+// beginWith begins with the first connection that try makes.
+func (r *run) beginWith(try func() (*greeting, error)) (*greeting, error) {
 	said := false
-	return r.connectWithin(r.cfg.WaitReady, r.connectAny, func(err error) {
+	return r.connectWithin(r.cfg.WaitReady, try, func(err error) {
 		if !said {
 			r.note(fmt.Sprintf("waiting up to %v for the server: %v", r.cfg.WaitReady, err))
 			said = true
@@ -221,7 +226,7 @@ func (r *run) bringUp(g *greeting) error {
 func (g *greeting) must(name string, command []byte) error {
 	v, err := g.exchange(command)
 	if err == nil && v.Kind == '-' {
-		err = &ConnectError{Err: fmt.Errorf("%s cannot be done on the new connection: %s", name, v.Text)}
+		err = notReady(v, fmt.Errorf("%s cannot be done on the new connection: %s", name, v.Text))
 	}
 	return err
 }

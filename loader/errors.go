@@ -22,6 +22,7 @@ type LostError struct {
 	Addr string
 	Err  error
 	Why  string // why the load did not go on with a new connection, or ""
+	Gone bool   // no server answered any more
 }
 
 func (e *LostError) Error() string {

@@ -225,6 +225,14 @@ func (g *greeting) exchange(command []byte) (parser.Value, error) {
 	if _, err := g.nc.Write(command); err != nil {
 		return parser.Value{}, err
 	}
+	return g.reply()
+}
+
+// longestReply bounds a reply that is kept as a whole, in bytes.
+const longestReply = 64 << 20
+
+// reply reads one reply, valid until the next one.
+func (g *greeting) reply() (parser.Value, error) {
 	for {
 		v, rest, err := parser.ParseReply(g.buf)
 		if err == nil {
@@ -233,6 +241,9 @@ func (g *greeting) exchange(command []byte) (parser.Value, error) {
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			return v, err
 		}
+		if len(g.buf) > longestReply {
+			return v, errors.New("a reply of more than 64 MiB")
+		}
 		chunk := make([]byte, 8<<10)
 		n, err := g.nc.Read(chunk)
 		g.buf = append(g.buf, chunk[:n]...)
@@ -240,6 +251,31 @@ func (g *greeting) exchange(command []byte) (parser.Value, error) {
 			return parser.Value{}, err
 		}
 	}
+}
+
+// within has a talk that must not take longer than to connect may. The error is
+// a *PositionError, the cause of ctx, or a *ConnectError, temporary where this
+// connection broke.
+func (g *greeting) within(ctx context.Context, talk func() error) error {
+	if g.cfg.ConnectTimeout > 0 {
+		g.nc.SetDeadline(time.Now().Add(g.cfg.ConnectTimeout))
+	}
+	stop := context.AfterFunc(ctx, func() { g.nc.SetDeadline(time.Unix(1, 0)) })
+	err := talk()
+	if !stop() {
+		return context.Cause(ctx)
+	}
+	g.nc.SetDeadline(time.Time{})
+	if _, ok := errors.AsType[*PositionError](err); ok || err == nil {
+		return err
+	}
+	if bad, ok := errors.AsType[*ConnectError](err); ok {
+		return bad
+	}
+	if bad, ok := errors.AsType[*ConnectError](g.explain(err)); ok {
+		return bad
+	}
+	return &ConnectError{Err: err, Temporary: true}
 }
 
 // explain says in words what an error of the greeting means.

@@ -130,7 +130,7 @@ func greetingReply(args []string) []byte {
 	case "PING":
 		return []byte("+PONG\r\n")
 	case "INFO":
-		return []byte("$21\r\nrun_id:00\r\nrole:master\r\n")
+		return []byte("$22\r\nrun_id:00\r\nrole:master\r\n")
 	}
 	return nil
 }

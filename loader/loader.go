@@ -40,6 +40,9 @@ type Config struct {
 	DB             int           // database to select
 	ConnectTimeout time.Duration // for Dial and greeting together; 0 is no limit
 
+	// ExactlyOnce, if set, makes every command take effect once, however often
+	// the load is broken off and begun again; nil is a plain load.
+	ExactlyOnce  *ExactlyOnce
 	OnDisconnect Disconnect
 	RetryFor     time.Duration // how long to try again what is refused for now, and to connect again
 	WaitReady    time.Duration // how long to wait at the start for a server that is not up or not ready

@@ -9,6 +9,7 @@ import (
 type event struct {
 	kind eventKind
 	from *conn
+	addr string // named
 	b    *Batch
 	db   int       // answered: the database selected now
 	held bool      // answered: b is kept, as a block is open or something must be sent again
@@ -29,6 +30,7 @@ const (
 	letGo                     // the bytes of b are not needed any more, its places are kept elsewhere
 	lost                      // the connection is of no use any more
 	probed                    // a second connection was made, or not
+	named                     // the sentinels have told who is master; of no connection
 )
 
 // mailbox takes the events of all connections to Run's goroutine, however many

@@ -45,6 +45,12 @@ func (db database) run(args []string) bool {
 			}
 		}
 		db[key] = strconv.Itoa(n + 1)
+	case "APPEND":
+		text, ok := value.(string)
+		if value != nil && !ok {
+			return false
+		}
+		db[key] = text + args[2]
 	case "RPUSH":
 		list, ok := value.([]string)
 		if value != nil && !ok {
@@ -118,7 +124,9 @@ func randomLoad(rng *rand.Rand, n int) (lines []string) {
 
 func randomCommand(rng *rand.Rand, n int) string {
 	key := modelKeys[rng.IntN(len(modelKeys))]
-	switch rng.IntN(9) {
+	switch rng.IntN(10) {
+	case 9:
+		return fmt.Sprint("APPEND ", key, " ", 1+n%9) // Redis takes no number with a 0 in front
 	case 0:
 		return "DEL " + key
 	case 1, 2:
@@ -242,8 +250,7 @@ func randomSchedule(rng *rand.Rand) *schedule {
 	case 0:
 		s.name, s.refuses = "slow script", true
 		s.strike = func(r *redistest.Server) {
-			r.CLI("EVAL", "local t = redis.call('TIME'); local e = t[1] * 1000 + t[2] / 1000 + tonumber(ARGV[1]) "+
-				"repeat t = redis.call('TIME') until t[1] * 1000 + t[2] / 1000 > e", "0", strconv.Itoa(20+rng.IntN(100)))
+			r.CLI("EVAL", slowScript, "0", strconv.Itoa(20+rng.IntN(100)))
 		}
 	case 1:
 		s.name = "CLIENT KILL"
@@ -268,6 +275,10 @@ func randomSchedule(rng *rand.Rand) *schedule {
 	}
 	return s
 }
+
+// slowScript runs for so many milliseconds.
+const slowScript = "local t = redis.call('TIME'); local e = t[1] * 1000 + t[2] / 1000 + tonumber(ARGV[1]) " +
+	"repeat t = redis.call('TIME') until t[1] * 1000 + t[2] / 1000 > e"
 
 func randomFault(rng *rand.Rand) redistest.Fault {
 	at := int64(1 + rng.IntN(8000))
@@ -365,18 +376,22 @@ func (s *schedule) ending(t *testing.T, rep *Report, err error) string {
 	case isLost && lost.Why == "":
 		return "lost"
 	case isLost:
-		return "lost: " + strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-			if r >= '0' && r <= '9' {
-				return -1
-			}
-			return r
-		}, lost.Why)), " ")
+		return "lost: " + withoutNumbers(lost.Why)
 	}
 	if _, ok := errors.AsType[*ConnectError](err); ok {
 		return "no connection"
 	}
 	t.Errorf("ended with %v", err)
 	return ""
+}
+
+func withoutNumbers(text string) string {
+	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, text)), " ")
 }
 
 func (s *schedule) compare(t *testing.T, server *redistest.Server, fates []outcome, rep *Report, err error) {

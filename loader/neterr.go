@@ -3,6 +3,7 @@ package loader
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"syscall"
 )
@@ -16,4 +17,17 @@ func isTimeout(err error) bool {
 // isReset reports whether the other side ended the connection.
 func isReset(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// inWords says in words why a read failed; inside: of a reply.
+func inWords(err error, inside bool) error {
+	switch {
+	case errors.Is(err, io.EOF) && inside:
+		return errors.New("the server closed the connection in the middle of a reply")
+	case errors.Is(err, io.EOF):
+		return errors.New("the server closed the connection")
+	case isTimeout(err):
+		return errors.New("the connection broke: a write failed and no more replies came")
+	}
+	return err
 }

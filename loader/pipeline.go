@@ -167,7 +167,7 @@ func (r *run) handOver(p *pipeline) error {
 		return r.ending() // it went out with what had to be sent before it, or must wait for that
 	}
 	p.batch = nil
-	p.sentOpen = r.block.Open && r.blockPipe == p
+	p.sentOpen = r.blockGoesOn(p)
 	r.send(p, b)
 	r.askConfirm(p, false)
 	return r.ending()
@@ -176,8 +176,12 @@ func (r *run) handOver(p *pipeline) error {
 // mustKeep reports whether what is for p must wait: something is to be sent
 // again, and before that the rest of a block that goes elsewhere.
 func (r *run) mustKeep(p *pipeline) bool {
-	return r.block.Open && p != r.blockPipe && r.mustRecover() && r.unfinished() != nil
+	q := r.unfinished()
+	return q != nil && q != p && r.blockGoesOn(q) && r.mustRecover()
 }
+
+// blockGoesOn reports whether there is more to come of the block on p.
+func (r *run) blockGoesOn(p *pipeline) bool { return r.block.Open && r.blockPipe == p }
 
 // send gives a batch to the connection.
 func (r *run) send(p *pipeline, b *Batch) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"time"
 
@@ -39,17 +38,10 @@ func (c *conn) lose(err error) {
 func (c *conn) explain(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case c.cause != nil:
+	if c.cause != nil {
 		return c.cause
-	case errors.Is(err, io.EOF) && c.scan.Inside():
-		return errors.New("the server closed the connection in the middle of a reply")
-	case errors.Is(err, io.EOF):
-		return errors.New("the server closed the connection")
-	case isTimeout(err):
-		return errors.New("the connection broke: a write failed and no more replies came")
 	}
-	return err
+	return inWords(err, c.scan.Inside())
 }
 
 // take matches the replies in b to the commands that were sent.

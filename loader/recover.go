@@ -28,6 +28,7 @@ func (r *run) proceed() error {
 	}
 	switch {
 	case r.mustRecover() && r.unfinished() != nil:
+		r.resending = false // all of it is answered, and the rest of the block goes first
 	case slices.ContainsFunc(r.pipes, isDown):
 		r.resume()
 	case r.halts():
@@ -47,7 +48,7 @@ func mustSendAgain(p *pipeline) bool { return p.redo && !p.sentOpen }
 
 // catchUp waits until nothing must be sent again.
 func (r *run) catchUp() error {
-	if p := r.unfinished(); p != nil && p.batch != nil && !r.block.Open && r.mustRecover() {
+	if p := r.unfinished(); p != nil && p.batch != nil && !r.blockGoesOn(p) && r.mustRecover() {
 		b := p.batch // the end of its block
 		p.batch, p.sentOpen = nil, false
 		r.send(p, b)
@@ -182,113 +183,6 @@ func (r *run) sleep(d time.Duration) error {
 	return nil
 }
 
-// outgoing is a batch of what is sent again, and where to.
-type outgoing struct {
-	p *pipeline
-	b *Batch
-}
-
-// copyAgain copies what the plans send into new batches, and leaves the old
-// places empty: from now on it counts there. A block without its end comes
-// last: what follows on its pipeline will be part of it.
-func (r *run) copyAgain(work []*salvage) (copies []outgoing) {
-	current, waiting := map[*pipeline]*Batch{}, map[int]bool{}
-	for _, open := range []bool{false, true} {
-		for _, w := range work {
-			for _, u := range w.plan.units {
-				if !u.send || u.open != open {
-					continue
-				}
-				p, asks := r.importer(w.p, u, waiting)
-				if asks {
-					copies = r.asking(copies, current, p, u)
-				}
-				if open {
-					r.blockPipe, p.sentOpen = p, r.block.Open
-				}
-				copies = r.copyUnit(copies, current, p, u)
-			}
-		}
-	}
-	return copies
-}
-
-// copyUnit appends a unit to the batches for p, of which current has the last.
-func (r *run) copyUnit(copies []outgoing, current map[*pipeline]*Batch, p *pipeline, u *unit) []outgoing {
-	for _, part := range u.parts {
-		copies = r.copyRoom(copies, current, p, part)
-		r.move(current[p], part, u.rerun)
-	}
-	return copies
-}
-
-// asking appends the command of our own by which the node of p takes the next
-// one though it does not have the slot yet.
-func (r *run) asking(copies []outgoing, current map[*pipeline]*Batch, p *pipeline, u *unit) []outgoing {
-	part := u.parts[0]
-	copies = r.copyRoom(copies, current, p, part)
-	b := current[p]
-	b.resp = append(b.resp, "*1\r\n$6\r\nASKING\r\n"...)
-	b.add(part.b.N(part.i), part.b.Pos(part.i), parser.Repeatable, own)
-	b.plain = false
-	return copies
-}
-
-// copyRoom makes sure that current has a batch for p with room for a command.
-func (r *run) copyRoom(copies []outgoing, current map[*pipeline]*Batch, p *pipeline, part part) []outgoing {
-	s := part.b.originOf(part.i)
-	size := len(part.b.bytesOf(part.i)) + s.size()
-	b := current[p]
-	if b != nil && b.size()+size <= r.cut && b.fits(part.b.N(part.i), part.b.Pos(part.i)) {
-		return copies
-	}
-	b = r.free.get(r.cut, p.usual)
-	b.reset(part.b.markOf(part.i), part.b.file)
-	b.from, b.handed = part.b.from, part.b.handed
-	current[p] = b
-	return append(copies, outgoing{p, b})
-}
-
-func (r *run) sendCopies(copies []outgoing) {
-	for _, c := range copies {
-		r.send(c.p, c.b)
-	}
-}
-
-// move copies one command to b.
-func (r *run) move(b *Batch, from part, reruns bool) {
-	old := &from.b.places[from.i]
-	flags := old.flags & (own | piece)
-	if old.class == parser.Discard {
-		flags |= old.flags & unrun
-	}
-	if reruns {
-		flags |= rerun
-	}
-	b.resp = append(b.resp, from.b.bytesOf(from.i)...)
-	b.add(from.b.N(from.i), from.b.Pos(from.i), old.class, flags)
-	b.trace(from.b.originOf(from.i))
-	b.plain = false
-	old.flags |= moved
-	if s := from.b.splits[from.i]; s != nil {
-		delete(from.b.splits, from.i)
-		b.split(b.Len()-1, s)
-	}
-	if flags&(own|piece) == 0 {
-		from.b.away++
-		if from.answered {
-			r.rep.Replies--
-		}
-	}
-	from.b.failures = slices.DeleteFunc(from.b.failures, func(f Failure) bool {
-		if f.I == from.i && f.Ours {
-			f.I = b.Len() - 1
-			b.failures = append(b.failures, f)
-		}
-		return f.I == from.i || f.Ours && f.I == b.Len()-1
-	})
-}
-
 // finishFlight settles what was not moved, unless that still waits for
 // replicas.
 func (r *run) finishFlight(w *salvage) {
@@ -308,141 +202,6 @@ func (r *run) finishFlight(w *salvage) {
 	}
 }
 
-// resume goes on with new connections after some were lost, or says in r.lost
-// why it does not.
-func (r *run) resume() {
-	var work []*salvage
-	anything := false
-	for _, p := range r.pipes {
-		if p.down == nil {
-			continue
-		}
-		w, err := r.giveUp(p)
-		if err != nil {
-			r.lost = err
-			return
-		}
-		work = append(work, w)
-		anything = anything || w.plan.anything
-	}
-	fresh, err := r.reconnect(work)
-	if err != nil {
-		r.lost = err
-		return
-	}
-	if err := r.lookAtSuccessors(work, fresh); err != nil {
-		r.lost = err
-		return
-	}
-	for _, w := range work {
-		r.countResumed(w)
-	}
-	work = r.withUnsent(work)
-	commands := 0
-	for _, w := range work {
-		if !w.p.conn.closed { // of this one, what was not handed over
-			w.plan = newPlan(w.all, everWritten, false)
-			continue
-		}
-		w.plan = newPlan(w.all, w.p.conn.written, w.lossy)
-		commands += w.plan.commands()
-	}
-	copies := r.copyAgain(work)
-	for _, w := range work {
-		r.finishFlight(w)
-	}
-	r.resending = false
-	for _, w := range work {
-		if g := fresh[w.p]; g != nil {
-			r.attach(w.p, g)
-			w.holdAgain()
-		}
-	}
-	if anything {
-		r.note(fmt.Sprintf("connected again, %d commands are sent again", commands))
-	}
-	r.sendCopies(copies)
-	r.prune()
-}
-
-// giveUp leaves a connection that is lost and looks at what was under way. The
-// error says why the load does not go on.
-func (r *run) giveUp(p *pipeline) (*salvage, error) {
-	cause := p.down
-	p.down = nil
-	r.leave(p)
-	w := &salvage{p: p, all: p.conn.flight()}
-	w.plan = newPlan(w.all, p.conn.written, false)
-	if may, why := r.mayResume(p, cause, w.plan); !may {
-		return nil, &LostError{Addr: p.node.addr, Err: cause, Why: why}
-	}
-	if w.plan.anything {
-		r.note("connection lost: " + cause.Error() + "; connecting again")
-	}
-	p.cause = cause
-	return w, nil
-}
-
-// reconnect makes a connection for each pipeline that has lost its own; nil for
-// one whose node another one has succeeded.
-func (r *run) reconnect(work []*salvage) (map[*pipeline]*greeting, error) {
-	fresh := map[*pipeline]*greeting{}
-	for _, w := range work {
-		g, err := r.connectAgain(w.p)
-		if err != nil {
-			closeAll(fresh)
-			return nil, &LostError{Addr: w.p.node.addr, Err: w.p.cause, Why: err.Error()}
-		}
-		fresh[w.p] = g
-	}
-	return fresh, nil
-}
-
-// lookAtSuccessors notes where another process answers now. With WaitReplicas
-// it has all that was settled, and what was answered only is sent again: the
-// error says that this cannot be done.
-func (r *run) lookAtSuccessors(work []*salvage, fresh map[*pipeline]*greeting) error {
-	for _, w := range work {
-		g, n := fresh[w.p], w.p.node
-		switch {
-		case !r.replicated() || g != nil && g.info.RunID == n.server.RunID:
-			continue
-		case n.wait == 0:
-			r.fellOver(n)
-			continue
-		}
-		w.lossy = true
-		w.plan = newPlan(w.all, w.p.conn.written, true)
-		if why := r.cannotRepeat(w.plan); why != "" {
-			closeAll(fresh)
-			return &LostError{Addr: n.addr, Err: w.p.cause, Why: why}
-		}
-	}
-	return nil
-}
-
-func closeAll(fresh map[*pipeline]*greeting) {
-	for _, g := range fresh {
-		if g != nil {
-			g.nc.Close()
-		}
-	}
-}
-
-// countResumed puts into the report what the lost connection leaves.
-func (r *run) countResumed(w *salvage) {
-	for _, f := range w.all {
-		if f.got < f.Len() {
-			r.rep.Replies += repliesOf(f.Batch, f.got)
-		}
-	}
-	if n := len(w.plan.unsure); n > 0 {
-		r.rep.Twice += int64(n)
-		r.note(fmt.Sprintf("warning: %d commands that may have run are sent again and cannot run twice without harm", n))
-	}
-	r.rep.Reconnects++
-}
-
 func (r *run) leaveAll() {
 	for _, p := range r.pipes {
 		r.leave(p)
@@ -456,6 +215,9 @@ func (r *run) leave(p *pipeline) {
 	}
 	p.conn.close()
 	for _, e := range r.mail.take() {
+		if e.kind == named {
+			continue // it will be told again
+		}
 		q := e.from.pipe
 		switch {
 		case e.from != q.conn:
@@ -468,60 +230,6 @@ func (r *run) leave(p *pipeline) {
 	r.rep.Bytes += p.conn.written
 	p.unanswered, p.redo, p.held = 0, false, false
 	r.tune.lost()
-}
-
-// mayResume tells whether the load may go on by itself, or why not.
-func (r *run) mayResume(p *pipeline, cause error, plan *plan) (may bool, why string) {
-	switch {
-	case r.stopped != nil, r.cfg.OnDisconnect == Fail:
-		return false, ""
-	case errors.Is(cause, errUnasked):
-		return false, "it cannot be told which reply belongs to which command"
-	case r.inVainAgain(p):
-		return false, fmt.Sprintf("nothing was answered on new connections for %v", r.cfg.RetryFor)
-	}
-	why = r.cannotRepeat(plan)
-	return why == "", why
-}
-
-// cannotRepeat tells why what the plan sends again must not be, or "".
-func (r *run) cannotRepeat(plan *plan) string {
-	switch {
-	case plan.gone:
-		return "a block longer than half the window is not kept"
-	case r.cfg.OnDisconnect == Resume && len(plan.unsure) > 0:
-		first := plan.unsure[0].parts[0]
-		return fmt.Sprintf("%d commands may have run and cannot run twice without harm, the first at %v",
-			len(plan.unsure), first.b.Pos(first.i))
-	}
-	return ""
-}
-
-// vain is for how long connections of a pipeline were lost without an answer.
-type vain struct {
-	since time.Time
-	pause time.Duration
-}
-
-// inVainAgain reports whether new connections have been lost for too long
-// without a single answer, and pauses when the last one was: a command that
-// makes the server hang up would do so for ever.
-func (r *run) inVainAgain(p *pipeline) bool {
-	v := &p.vain
-	if p.conn.reads.Load() > 0 {
-		*v = vain{}
-		return false
-	}
-	if v.since.IsZero() {
-		*v = vain{time.Now(), firstPause}
-		return false
-	}
-	select {
-	case <-time.After(v.pause):
-	case <-r.ctx.Done():
-	}
-	v.pause = min(2*v.pause, longPause)
-	return time.Since(v.since) > r.cfg.RetryFor
 }
 
 // attach gives p a connection.

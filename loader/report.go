@@ -26,9 +26,16 @@ type Report struct {
 	Split    int64 // commands sent in several pieces, by slot
 	Twice    int64 // commands sent again that may have run and cannot run twice without harm
 
-	EarlierRecords int64      // of earlier runs, see Config.Earlier
+	EarlierRecords int64      // of earlier runs, see Config.Earlier and ExactlyOnce
 	EarlierErrors  int64      // among these
 	Checkpoint     Checkpoint // of a load with Config.OnCheckpoint: what has become of Position
+
+	// Of a load that runs exactly once.
+	DoneBefore  bool       // earlier runs were at the end of the input: this one did nothing
+	Again       int64      // commands loaded again, as the server had lost them; counted once
+	Unseen      int64      // acknowledged commands whose answer was lost: which were refused is not known
+	FirstUnseen parser.Pos // first and last place of Unseen
+	LastUnseen  parser.Pos
 
 	Sent       int64 // commands of the input written to their last byte
 	Unanswered int64 // of these, commands that have no reply

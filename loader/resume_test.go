@@ -216,7 +216,9 @@ func TestBusyIsRedone(t *testing.T) {
 	src.before = func(n int64) {
 		if n == 1000 {
 			go server.CLI("EVAL", "local t = redis.call('TIME')[1] repeat until redis.call('TIME')[1] - t > 1", "0")
-			time.Sleep(100 * time.Millisecond)
+			for !strings.HasPrefix(server.CLI("PING"), "BUSY") {
+				time.Sleep(5 * time.Millisecond)
+			}
 		}
 	}
 	rep, err := Run(context.Background(), src, cfg)

@@ -81,9 +81,12 @@ type run struct {
 // there are too many errors, when the input is broken or when the connection
 // is lost. The Report is never nil. The error joins all that applies of: a
 // *ConnectError, when nothing was sent; the cause of ctx, ErrTooManyErrors,
-// ErrHopeless or an error of OnSettled; the source's error; a *LostError; and an
-// *AfterError, alone.
+// ErrHopeless or an error of OnSettled; the source's error; a *LostError; a
+// *PositionError; and an *AfterError, alone.
 func Run(ctx context.Context, src Source, cfg Config) (*Report, error) {
+	if cfg.ExactlyOnce != nil {
+		return runExactly(ctx, src, cfg)
+	}
 	began := time.Now()
 	r := &run{ctx: ctx, done: ctx.Done(), src: src, cfg: cfg, db: cfg.DB, rep: &Report{}, mail: newMailbox()}
 	r.free.traced = cfg.KeepSource || cfg.KeepReplies != 0
@@ -123,12 +126,18 @@ func Run(ctx context.Context, src Source, cfg Config) (*Report, error) {
 	if r.ticks = newTicker(cfg.Timeout); r.ticks != nil {
 		defer r.ticks.Stop()
 	}
+	if cfg.Master != nil {
+		watching, stop := context.WithCancel(ctx)
+		defer stop()
+		go r.watchMaster(watching)
+	}
 	r.saves.begin(&cfg, src.Mark())
 	r.save()
 	defer r.saves.end()
 	src.Await(r.await)
 	r.load()
 	r.drain()
+	r.stillMaster()
 	r.leaveAll()
 	r.account()
 	r.rep.Window, r.rep.DelayP50, r.rep.DelayP99 = r.tune.window, delayAt(r.tune.delays, 50), delayAt(r.tune.delays, 99)

@@ -15,6 +15,7 @@ type router struct {
 
 	// Of the block that is open, or of the WATCH before it.
 	pinned bool // it is known where it goes: to where slot is
+	bad    int  // line of a WATCH that was refused, or 0
 	slot   int
 	mixed  bool // it has keys of other pipelines, too
 
@@ -31,7 +32,7 @@ type withheld struct {
 	origin
 }
 
-func (t *router) unpin() { t.pinned, t.mixed, t.withheld, t.size = false, false, nil, 0 }
+func (t *router) unpin() { t.pinned, t.bad, t.mixed, t.withheld, t.size = false, 0, false, nil, 0 }
 
 // spread takes a command on where there are several pipelines.
 func (r *run) spread(c *parser.Command) error {
@@ -54,16 +55,16 @@ func (r *run) spread(c *parser.Command) error {
 		return r.takeKeyless(c)
 	}
 	slot := parser.Slot(t.keys[0])
-	if other := r.otherKey(slot); other != nil {
+	if other := r.otherKey(slot, t.keys[1:]); other != nil {
 		return r.takeWide(c, other)
 	}
 	return r.take(slot, c)
 }
 
-// otherKey returns the first key of the command at hand that is not where slot
-// is: in a cluster one with another slot, else with another connection.
-func (r *run) otherKey(slot int) []byte {
-	for _, key := range r.router.keys {
+// otherKey returns the first one of keys that is not where slot is: in a
+// cluster one with another slot, else with another connection.
+func (r *run) otherKey(slot int, keys [][]byte) []byte {
+	for _, key := range keys {
 		if other := parser.Slot(key); other != slot && (r.router.owners != nil || r.pipeOf(other) != r.pipeOf(slot)) {
 			return key
 		}
@@ -133,8 +134,9 @@ func (r *run) watch(c *parser.Command) error {
 	if !t.pinned {
 		t.pinned, t.slot = true, parser.Slot(first)
 	}
-	if other := r.otherKey(t.slot); other != nil {
+	if other := r.otherKey(t.slot, t.keys); other != nil {
 		if t.owners != nil {
+			t.bad = c.Pos.Line
 			return r.refuseAt(c.N, c.Pos, fmt.Sprintf("key of another slot than the first one that is watched: %s (slot %d, not %d)",
 				quoteKey(other), parser.Slot(other), t.slot), originOf(c, 0))
 		}
@@ -155,8 +157,12 @@ func (r *run) mix() error {
 
 // openBlock takes on a MULTI. It is held back until a key tells where to.
 func (r *run) openBlock(c *parser.Command) error {
-	if r.router.pinned {
-		return r.take(r.router.slot, c)
+	if t := &r.router; t.pinned {
+		err := r.take(t.slot, c)
+		if t.bad > 0 {
+			r.block.Spoil(t.bad)
+		}
+		return err
 	}
 	r.takeNote(c)
 	r.blockPipe = nil
@@ -189,7 +195,7 @@ func (r *run) spreadInBlock(c *parser.Command) error {
 	if err := r.pin(t.keys); err != nil {
 		return err
 	}
-	if other := r.otherKey(t.slot); other != nil {
+	if other := r.otherKey(t.slot, t.keys); other != nil {
 		if t.owners != nil {
 			return r.refuseAt(c.N, c.Pos, fmt.Sprintf("key of another slot than the first one of its block: %s (slot %d, not %d)",
 				quoteKey(other), parser.Slot(other), t.slot), originOf(c, 0))

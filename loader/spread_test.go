@@ -3,12 +3,14 @@ package loader
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"strings"
 	"testing"
 
 	"respipe/internal/redistest"
+	"respipe/parser"
 )
 
 // sundry writes n lines of commands of all kinds on few keys: of one key and of
@@ -82,5 +84,46 @@ func TestConnectionsKeepTheOrder(t *testing.T) {
 				t.Fatalf("seed %d: %d connections: digest %s, %+v; one: %s, %+v", seed, connections, got, rep, want, one)
 			}
 		}
+	}
+}
+
+// What was sent again is answered while a block is open on one pipeline and
+// something was refused on another: the rest of the block must be able to go.
+func TestAnOpenBlockGoesOnBeforeARedo(t *testing.T) {
+	for _, resending := range []bool{false, true} {
+		open := &pipeline{node: &node{}, sentOpen: true}
+		refused := &pipeline{node: &node{}, redo: true}
+		r := &run{pipes: []*pipeline{open, refused}, resending: resending}
+		r.router.owners = new([parser.Slots]*node)
+		if err := r.proceed(); err != nil || r.troubled() {
+			t.Errorf("resending %v: %v, troubled %v", resending, err, r.troubled())
+		}
+		if open.sentOpen = false; !r.troubled() {
+			t.Error("and then nothing is sent again")
+		}
+	}
+}
+
+// The end of a block that is filled in but not sent goes before a redo though
+// the next block has begun, of which it is not known yet where it goes.
+func TestTheEndOfABlockGoesBeforeARedo(t *testing.T) {
+	ours, theirs := tcpPair(t)
+	go io.Copy(io.Discard, theirs)
+	r := &run{mail: newMailbox(), tune: newTuner(10), backlog: newBacklog(1 << 20)}
+	open := &pipeline{node: &node{}, sentOpen: true}
+	open.conn = newConn(ours, open, r)
+	defer open.conn.close()
+	open.batch = r.free.get(100, 1)
+	open.batch.reset(parser.Mark{}, "a.txt")
+	open.batch.resp = append(open.batch.resp, "*1\r\n$4\r\nEXEC\r\n"...)
+	open.batch.add(1, parser.Pos{}, parser.Exec, 0)
+	refused := &pipeline{node: &node{}, redo: true, unanswered: 1} // so that the redo itself waits
+	r.pipes = []*pipeline{open, refused}
+	r.router.owners = new([parser.Slots]*node)
+	r.block = OpenBlock{Open: true}
+	r.stopped = errString("the test is over") // when the redo's turn has come
+	r.catchUp()
+	if open.batch != nil || open.sentOpen || open.unanswered != 1 {
+		t.Errorf("the end of the block was not sent: %+v", open)
 	}
 }

@@ -46,16 +46,19 @@ func (r *run) checkStalls() {
 // probe makes a second connection. What comes of it is an event.
 func (r *run) probe(p *pipeline) {
 	c, ctx, cfg := p.conn, r.ctx, r.cfg
-	go func() {
-		g, err := connect(ctx, cfg, p.node.addr)
-		if g != nil {
-			g.nc.Close()
-		}
-		if bad, ok := errors.AsType[*ConnectError](err); ok && bad.NotReady {
-			err = nil // it answers, after all
-		}
-		c.tell(event{kind: probed, err: err})
-	}()
+	go func() { c.tell(event{kind: probed, err: answers(ctx, cfg, p.node.addr)}) }()
+}
+
+// answers returns nil if a server answers on a new connection.
+func answers(ctx context.Context, cfg Config, addr string) error {
+	g, err := connect(ctx, cfg, addr)
+	if g != nil {
+		g.nc.Close()
+	}
+	if bad, ok := errors.AsType[*ConnectError](err); ok && bad.NotReady {
+		return nil // it does, after all
+	}
+	return err
 }
 
 // probed is told what came of the second connection.

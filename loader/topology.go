@@ -1,14 +1,11 @@
 package loader
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"strconv"
 	"strings"
-
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
+	"time"
 
 	"respipe/parser"
 )
@@ -30,35 +27,32 @@ func (t *topology) has(addr string) bool {
 	return false
 }
 
-// readTopology asks a node of a cluster. The error is a *ConnectError, or the
-// cause of the context.
+// readTopology asks a node of a cluster, on a connection of its own. The error
+// is a *ConnectError, or the cause of the context.
 func (r *run) readTopology(addr string) (*topology, error) {
-	client := redis.NewClient(&redis.Options{
-		Addr:     addr,
-		Dialer:   func(ctx context.Context, _, addr string) (net.Conn, error) { return r.cfg.Dial(ctx, addr) },
-		Username: r.cfg.User, Password: r.cfg.Pass,
-		Protocol: 2, DisableIdentity: true, MaxRetries: -1, PoolSize: 1,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
-	defer client.Close()
-	ctx := r.ctx
-	if r.cfg.ConnectTimeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, r.cfg.ConnectTimeout)
-		defer cancel()
+	g, err := connect(r.ctx, r.cfg, addr)
+	if err != nil {
+		return nil, err
 	}
-	ranges, err := client.ClusterSlots(ctx).Result()
-	switch {
-	case r.ctx.Err() != nil:
-		return nil, context.Cause(r.ctx)
-	case err != nil:
+	defer g.nc.Close()
+	if r.cfg.ConnectTimeout > 0 {
+		g.nc.SetDeadline(time.Now().Add(r.cfg.ConnectTimeout))
+	}
+	v, err := g.ask("CLUSTER", "SLOTS")
+	if err == nil {
+		err = v.Err()
+	}
+	if err != nil {
 		return nil, &ConnectError{Err: fmt.Errorf("%s does not tell the slots of its cluster: %w", addr, err), Temporary: true}
 	}
 	t := &topology{from: addr}
-	for _, s := range ranges {
-		if len(s.Nodes) > 0 {
-			t.give(s.Start, s.End, announced(s.Nodes[0].Addr, addr))
+	for _, s := range v.Elems { // first slot, last slot, master, replicas: each host, port, ...
+		if len(s.Elems) < 3 || len(s.Elems[2].Elems) < 2 {
+			continue
 		}
+		master := s.Elems[2].Elems
+		host, port := string(master[0].Text), string(master[1].Text)
+		t.give(number(string(s.Elems[0].Text)), number(string(s.Elems[1].Text)), announced(net.JoinHostPort(host, port), addr))
 	}
 	if len(t.masters) == 0 {
 		return nil, &ConnectError{Err: fmt.Errorf("the cluster of %s has no slots yet", addr), Temporary: true}
@@ -67,7 +61,7 @@ func (r *run) readTopology(addr string) (*topology, error) {
 }
 
 // give notes that a master has the slots from first to last.
-func (t *topology) give(first, last int, master string) {
+func (t *topology) give(first, last int64, master string) {
 	at := 0
 	for at < len(t.masters) && t.masters[at] != master {
 		at++

@@ -95,7 +95,10 @@ func (r *run) interrupt() {
 // handleAll handles the events that are there.
 func (r *run) handleAll() {
 	for _, e := range r.mail.take() {
-		if e.from == e.from.pipe.conn { // else that connection was left
+		switch {
+		case e.kind == named:
+			r.masterNamed(e.addr)
+		case e.from == e.from.pipe.conn: // else that connection was left
 			r.handle(e.from.pipe, e)
 		}
 	}

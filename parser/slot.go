@@ -24,23 +24,31 @@ func hashTag(key []byte) []byte {
 }
 
 // crc16 is CRC16-XMODEM: polynomial 0x1021, most significant bit first, from
-// zero.
+// zero. It takes two bytes at a time.
 func crc16(b []byte) uint16 {
 	var crc uint16
+	for ; len(b) >= 2; b = b[2:] {
+		crc = crcTables[1][byte(crc>>8)^b[0]] ^ crcTables[0][byte(crc)^b[1]]
+	}
 	for _, c := range b {
-		crc = crc<<8 ^ crcTable[byte(crc>>8)^c]
+		crc = crc<<8 ^ crcTables[0][byte(crc>>8)^c]
 	}
 	return crc
 }
 
-var crcTable = func() (table [256]uint16) {
-	for i := range table {
+// crcTables hold what a byte adds to the sum: the last one, and the one before
+// it.
+var crcTables = func() (tables [2][256]uint16) {
+	for i := range tables[0] {
 		crc := uint16(i) << 8
 		for range 8 {
 			carry := crc >> 15
 			crc = crc<<1 ^ carry*0x1021
 		}
-		table[i] = crc
+		tables[0][i] = crc
 	}
-	return table
+	for i, crc := range tables[0] {
+		tables[1][i] = crc<<8 ^ tables[0][crc>>8]
+	}
+	return tables
 }()

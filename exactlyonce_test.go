@@ -1,0 +1,212 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"respipe/internal/redistest"
+)
+
+// killedLoad is a load whose process is killed at random moments, and begun
+// again by the same command line until it ends.
+type killedLoad struct {
+	server *redistest.Server
+	args   []string
+	counts [2]int   // INCRs in database 0 and 1
+	trace  []string // what was pushed in database 0
+}
+
+// newKilledLoad writes an input of n records, or some more, in several files.
+func newKilledLoad(t *testing.T, rng *rand.Rand, server *redistest.Server, n int) *killedLoad {
+	l := &killedLoad{server: server}
+	dir, each := t.TempDir(), 50+rng.IntN(n)
+	var text strings.Builder
+	db := 0
+	for i := range n {
+		switch rng.IntN(100) {
+		case 0:
+			db = 1 - db
+			fmt.Fprintf(&text, "SELECT %d\n", db)
+		case 1:
+			fmt.Fprintf(&text, "MULTI\nINCR n\nINCR n\nEXEC\n")
+			l.counts[db] += 2
+		case 2:
+			text.WriteString("FROB\n")
+		default:
+			text.WriteString("INCR n\n")
+			l.counts[db]++
+		}
+		if db == 0 {
+			fmt.Fprintf(&text, "RPUSH trace %d\n", i)
+			l.trace = append(l.trace, strconv.Itoa(i))
+		}
+		if i%each == each-1 || i == n-1 {
+			file := filepath.Join(dir, fmt.Sprintf("%06d.txt", i))
+			if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			text.Reset()
+		}
+	}
+	l.args = []string{"-p", server.Port, "--exactly-once", "nightly", "--window", strconv.Itoa(1 + rng.IntN(200)), "-t", "2", "--wait-ready", "10", dir}
+	return l
+}
+
+// run begins the load and kills it after a time, 0 for never. It returns the
+// exit status, -1 for a process that was killed.
+func (l *killedLoad) run(t *testing.T, after time.Duration) (*child, int) {
+	c := start(t, l.args...)
+	c.stdin.Close()
+	if after > 0 {
+		defer time.AfterFunc(after, func() { c.signal(syscall.SIGKILL) }).Stop()
+	}
+	return c, c.wait()
+}
+
+// check looks whether every command took effect once, in order.
+func (l *killedLoad) check(t *testing.T) {
+	eventually(t, l.server, "PONG", "PING") // it may still load its own data
+	for db, want := range l.counts {
+		got, _ := strconv.Atoi(l.server.CLI("-n", strconv.Itoa(db), "GET", "n")) // none is 0
+		if got != want {
+			t.Errorf("n of database %d is %d, want %d", db, got, want)
+		}
+	}
+	if got := l.server.CLI("LRANGE", "trace", "0", "-1"); got != strings.Join(l.trace, "\n") {
+		t.Errorf("%d of %d were pushed, or in another order", len(strings.Split(got, "\n")), len(l.trace))
+	}
+}
+
+// TestExactlyOnceKilledModel kills respipe, and now and then the server, with
+// SIGKILL.
+func TestExactlyOnceKilledModel(t *testing.T) {
+	loads, seed := 6, uint64(1)
+	if text := os.Getenv("SCHEDULES"); text != "" {
+		loads, _ = strconv.Atoi(text)
+		seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("%d loads from seed %d", loads, seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	servers := map[string]*redistest.Server{}
+	for _, fsync := range []string{"always", "everysec"} {
+		servers[fsync] = redistest.Start(t, "--appendonly", "yes", "--appendfsync", fsync)
+	}
+	killed, runs := 0, 0
+	for i := range loads {
+		fsync := []string{"always", "everysec"}[i%2]
+		server := servers[fsync]
+		server.CLI("FLUSHALL")
+		l := newKilledLoad(t, rng, server, 500+rng.IntN(8000))
+		for end := 0; ; end++ {
+			var after time.Duration
+			if end < 10 {
+				after = time.Duration(20+rng.IntN(200)) * time.Millisecond
+			}
+			struck := make(chan struct{})
+			go func() {
+				defer close(struck)
+				if end%4 == 3 {
+					time.Sleep(after / 2)
+					server.Kill()
+					server.Restart()
+				}
+			}()
+			c, status := l.run(t, after)
+			<-struck
+			runs++
+			if status == -1 {
+				killed++
+				continue
+			}
+			if status != exitErrors && status != 0 { // FROB is one; it may have been an earlier run's
+				t.Errorf("exit status %d\n%s", status, c.stderr.String())
+			}
+			break
+		}
+		l.check(t)
+		c, status := l.run(t, 0)
+		if !strings.Contains(c.stderr.String(), "nightly is done") || status != 0 || !strings.Contains(c.stdout.String(), "errors: 0, replies: 0\n") {
+			t.Errorf("the last run: exit status %d\n%s%s", status, c.stdout.String(), c.stderr.String())
+		}
+		if t.Failed() {
+			t.Fatalf("load %d of seed %d, %d runs, appendfsync %s", i, seed, runs, fsync)
+		}
+	}
+	t.Logf("%d runs, %d of them killed", runs, killed)
+}
+
+// TestExactlyOnceFailover: the replica that takes over lacks the last second of
+// what its master had acknowledged; the position that it has says what.
+func TestExactlyOnceFailover(t *testing.T) {
+	t.Parallel()
+	g := redistest.StartSentinels(t, 3, 2)
+	const n = 60_000
+	file := filepath.Join(t.TempDir(), "input.txt")
+	if err := os.WriteFile(file, []byte(strings.Repeat("INCR n\n", n)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"--exactly-once", "counts", "--rate", "20000", "--retry-for", "20s", "--sentinel-master", g.Name(), file}
+	for _, addr := range g.Addrs() {
+		args = append(args, "--sentinel", addr)
+	}
+	c := start(t, args...)
+	time.Sleep(time.Second)
+	g.Replica().Hold()
+	time.Sleep(time.Second)
+	g.Failover()
+	c.cmd.Wait()
+	c.expect(0, fmt.Sprintf("^errors: 0, replies: %d$", n), `^\d+ commands were loaded again, as the server had lost them$`)
+	if got := g.Master().CLI("GET", "n"); got != strconv.Itoa(n) {
+		t.Errorf("n is %s", got)
+	}
+}
+
+// TestExactlyOnceTakenOver: of two runs the older one ends.
+func TestExactlyOnceTakenOver(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	older := start(t, "-p", s.Port, "--exactly-once", "x", "--cmd", "INCR n", "-f", "lines")
+	older.write("1\n2\n")
+	eventually(t, s, "2", "GET", "n")
+	newer := start(t, "-p", s.Port, "--exactly-once", "x", "--cmd", "INCR n", "-f", "lines")
+	newer.write("1\n2\n3\n")
+	newer.stdin.Close()
+	newer.expect(0, "^going on behind <stdin>:2: 2 records were loaded by earlier runs$", "^errors: 0, replies: 1$")
+	older.write("3\n")
+	older.expect(exitLost, "^respipe:x: another run has taken over$", `^to go on from <stdin>:3:$`,
+		"^    respipe -p "+s.Port+" --exactly-once x --cmd 'INCR n' -f lines$")
+	if got := s.CLI("GET", "n"); got != "3" {
+		t.Errorf("n is %s", got)
+	}
+}
+
+// TestExactlyOnceServerForgets: a pipe cannot be read again; what the user may
+// do is said, and the same line does it.
+func TestExactlyOnceServerForgets(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	c := start(t, "-p", s.Port, "--exactly-once", "x")
+	c.write("INCR n\n")
+	eventually(t, s, "1", "GET", "n")
+	s.CLI("SAVE")
+	c.write("INCR n\n")
+	eventually(t, s, "2", "GET", "n")
+	s.Kill()
+	s.Restart()
+	c.write("INCR n\n")
+	c.expect(exitLost, "the server has lost what it had acknowledged, and the input cannot be read again from there")
+	again := start(t, "-p", s.Port, "--exactly-once", "x")
+	again.write("INCR n\nINCR n\nINCR n\n")
+	again.stdin.Close()
+	again.expect(0, "^errors: 0, replies: 2$")
+	if got := s.CLI("GET", "n"); got != "3" {
+		t.Errorf("n is %s", got)
+	}
+}
