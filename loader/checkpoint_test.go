@@ -103,13 +103,14 @@ func TestStopBehindWatch(t *testing.T) {
 	enough := errors.New("enough")
 	for _, row := range []struct {
 		input string
-		stop  int64 // when this line is settled
-		want  int64
+		stop  int64 // when this line is settled; the next one may be on its way
+		least int64
+		most  int64
 	}{
-		{"SET a 1\nWATCH a\nGET a\nGET b\nMULTI\nINCR n\nEXEC", 3, 2},
-		{"SET a 1\nWATCH a\nUNWATCH\nGET a\nGET b\nMULTI\nINCR n\nEXEC", 4, 5},
-		{"WATCH a\nMULTI\nINCR n\nEXEC\nGET a\nGET b", 5, 6},
-		{"WATCH a\nMULTI\nINCR n\n---\nGET a\nGET b\nGET c", 4, 5},
+		{"SET a 1\nWATCH a\nGET a\nGET b\nMULTI\nINCR n\nEXEC", 3, 2, 2},
+		{"SET a 1\nWATCH a\nUNWATCH\nGET a\nGET b\nMULTI\nINCR n\nEXEC", 4, 5, 6},
+		{"WATCH a\nMULTI\nINCR n\nEXEC\nGET a\nGET b", 5, 6, 7},
+		{"WATCH a\nMULTI\nINCR n\n---\nGET a\nGET b\nGET c", 4, 5, 6},
 	} {
 		server := redistest.Start(t)
 		cfg := resuming(server.Addr)
@@ -122,7 +123,7 @@ func TestStopBehindWatch(t *testing.T) {
 			return nil
 		}
 		rep, err := Run(context.Background(), script(row.input), cfg)
-		if !errors.Is(err, enough) || rep.Position.N != row.want || rep.Checkpoint.Next != row.want {
+		if !errors.Is(err, enough) || rep.Position.N < row.least || rep.Position.N > row.most || rep.Checkpoint.Next != rep.Position.N {
 			t.Errorf("%q: %v, goes on from %d", row.input, err, rep.Position.N)
 		}
 	}
