@@ -163,15 +163,17 @@ func (b *Batch) add(n int64, pos parser.Pos, class parser.Class, flags uint16) {
 	b.count(flags)
 }
 
-// append appends a command, which comes from s.
-func (b *Batch) append(c *parser.Command, s origin) {
+// append appends a command; block is the record of the MULTI before it, or 0.
+func (b *Batch) append(c *parser.Command, block int64) {
 	if c.Raw != nil {
 		b.resp = append(b.resp, c.Raw...)
 	} else {
 		b.resp = parser.AppendCommand(b.resp, c.Args)
 	}
 	b.add(c.N, c.Pos, c.Op.Class, 0)
-	b.trace(s)
+	if b.traced {
+		b.trace(originOf(c, block))
+	}
 }
 
 // count counts a place with these flags.

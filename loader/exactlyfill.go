@@ -48,7 +48,7 @@ func (x *exactly) take(c *parser.Command) error {
 	if c.Op.Class >= parser.State {
 		return x.takeSpecial(t, b, c)
 	}
-	b.append(c, originOf(c, x.openedBy()))
+	b.append(c, x.openedBy())
 	return x.added(t, c.Last)
 }
 
@@ -92,15 +92,15 @@ func (x *exactly) takeSpecial(t *transaction, b *Batch, c *parser.Command) error
 	if x.block.Open {
 		block = x.openedBy()
 	}
-	s := originOf(c, block)
 	ends := inside && !x.block.Open
 	if spoiled > 0 {
 		x.discard(b, c.N, c.Pos, parser.Exec)
+		s := originOf(c, block)
 		s.asSent = false // the DISCARD is
 		b.trace(s)
 		x.failHere(b, x.at, fmt.Sprintf("EXEC not sent: line %d of its block was refused, so none of it ran", spoiled))
 	} else {
-		b.append(c, s)
+		b.append(c, block)
 	}
 	t.block = t.block || x.block.Open
 	t.discarded = ends && (spoiled > 0 || c.Op.Class == parser.Discard)

@@ -20,7 +20,7 @@ func (r *run) takeSpecial(p *pipeline, c *parser.Command) error {
 	if spoiled > 0 {
 		return r.replaceExec(p, c, block, spoiled)
 	}
-	p.batch.append(c, originOf(c, block))
+	p.batch.append(c, block)
 	if discarded {
 		p.batch.places[p.batch.Len()-1].flags |= unrun
 	}

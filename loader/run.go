@@ -232,8 +232,10 @@ func (r *run) take(slot int, c *parser.Command) error {
 	if c.Raw == nil {
 		size = parser.CommandSize(c.Args)
 	}
-	s := originOf(c, r.openedBy())
-	p, err := r.room(slot, c.N, c.Pos, size+s.size(), nil)
+	if r.free.traced && c.Raw == nil {
+		size += len(c.Src)
+	}
+	p, err := r.room(slot, c.N, c.Pos, size, nil)
 	if err != nil {
 		return err
 	}
@@ -241,7 +243,7 @@ func (r *run) take(slot int, c *parser.Command) error {
 	if c.Op.Class >= parser.State {
 		return r.takeSpecial(p, c)
 	}
-	p.batch.append(c, s)
+	p.batch.append(c, r.openedBy())
 	return r.cutFull(p)
 }
 

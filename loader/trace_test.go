@@ -102,13 +102,13 @@ func TestTextIsKeptOnce(t *testing.T) {
 	src := &several{records: 20}
 	var c parser.Command
 	for src.Next(&c) == nil {
-		b.append(&c, originOf(&c, 0))
+		b.append(&c, 0)
 	}
 	if want := 9*len("record 1") + 11*len("record 10"); len(b.texts) != want || b.Len() != 20*counters {
 		t.Errorf("%d bytes of text, want %d", len(b.texts), want)
 	}
 	before := b.cost()
-	b.append(&parser.Command{N: 21, Raw: []byte("*1\r\n$4\r\nPING\r\n"), Src: []byte("*1\r\n$4\r\nPING\r"), Op: parser.Unknown}, origin{text: []byte("*1"), asSent: true})
+	b.append(&parser.Command{N: 21, Raw: []byte("*1\r\n$4\r\nPING\r\n"), Src: []byte("*1\r\n$4\r\nPING\r"), Op: parser.Unknown}, 0)
 	if grown := b.cost() - before; grown != int64(len("*1\r\n$4\r\nPING\r\n"))+placeBytes+traceBytes || b.Src(b.Len()-1) != nil {
 		t.Errorf("%d more bytes for RESP, which is its own source text", grown)
 	}

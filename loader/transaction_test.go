@@ -25,7 +25,7 @@ func inTransaction(db int, lines ...string) *transaction {
 		}
 		args := bytes.Fields([]byte(line))
 		op := ops.Find(args)
-		b.append(&parser.Command{Pos: pos, N: int64(i + 1), Args: args, Op: op}, origin{})
+		b.append(&parser.Command{Pos: pos, N: int64(i + 1), Args: args, Op: op}, 0)
 		t.block = t.block || op.Class == parser.Multi
 		t.discarded = t.discarded || op.Class == parser.Discard
 		t.changes = t.changes || op.Class == parser.State
