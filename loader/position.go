@@ -171,19 +171,22 @@ func Forget(ctx context.Context, cfg Config, name string) (existed bool, err err
 	return existed, err
 }
 
-// visit connects for a short talk.
+// visit connects for a short talk, and again while WaitReady allows it.
 func visit(ctx context.Context, cfg Config, talk func(*greeting) error) error {
 	r := &run{ctx: ctx, cfg: cfg}
 	r.cfg.CountKeys = false
-	g, err := r.connectFirst()
-	if err != nil {
-		return err
-	}
-	defer g.nc.Close()
-	if g.info.Mode == "cluster" {
-		return errOneServer(g)
-	}
-	return g.within(ctx, func() error { return talk(g) })
+	_, err := r.beginWith(func() (*greeting, error) {
+		g, err := r.connectAny()
+		if err != nil {
+			return nil, err
+		}
+		defer g.nc.Close()
+		if g.info.Mode == "cluster" {
+			return nil, errOneServer(g)
+		}
+		return nil, g.within(ctx, func() error { return talk(g) })
+	})
+	return err
 }
 
 // errOneServer says that a position cannot be in one transaction with the data
