@@ -170,34 +170,54 @@ func (r *run) importer(p *pipeline, u *unit, waiting map[int]bool) (to *pipeline
 	return r.targetOf(p, u), false
 }
 
+// mostHops is how many nodes may say, one after the other, that the next one has
+// a slot.
+const mostHops = 5
+
 // moveSlots brings the topology up to date after some slots have moved. Only
 // what the new owner says itself counts.
 func (r *run) moveSlots(moved []redirect) error {
-	told := map[string]*topology{}
+	told, owners := map[string]*topology{}, map[int]string{}
 	for _, d := range moved {
-		t := told[d.addr]
-		if t == nil {
-			var err error
-			if t, err = r.readTopology(d.addr); err == nil {
-				err = r.adopt(t)
-			}
-			if err != nil {
-				return err
-			}
-			told[d.addr] = t
-		}
-		if i := t.owner[d.slot]; i > 0 && t.masters[i-1] != d.addr && told[t.masters[i-1]] == nil {
-			return fmt.Errorf("%s does not know that it has slot %d", d.addr, d.slot)
-		}
-	}
-	for _, d := range moved {
-		n, err := r.nodeAt(d.addr)
+		addr, err := r.ownerOf(d, told)
 		if err != nil {
 			return err
 		}
-		if i := told[d.addr].owner[d.slot]; i > 0 && told[d.addr].masters[i-1] == d.addr {
-			r.router.owners[d.slot], n.slot = n, d.slot
+		owners[d.slot] = addr
+	}
+	for slot, addr := range owners { // what is read later may say less of others
+		n, err := r.nodeAt(addr)
+		if err != nil {
+			return err
 		}
+		r.router.owners[slot], n.slot = n, slot
 	}
 	return nil
+}
+
+// ownerOf asks the node that a redirect names who has the slot, and the one that
+// this names, until one names itself. Told is what nodes have told already.
+func (r *run) ownerOf(d redirect, told map[string]*topology) (addr string, err error) {
+	addr = d.addr
+	for range mostHops {
+		t := told[addr]
+		if t == nil {
+			if t, err = r.readTopology(addr); err == nil {
+				err = r.adopt(t)
+			}
+			if err != nil {
+				return "", err
+			}
+			told[addr] = t
+		}
+		next := t.master(d.slot)
+		if next == addr {
+			return addr, nil
+		}
+		if next == "" {
+			break
+		}
+		addr = next
+	}
+	return "", fmt.Errorf("the nodes do not agree on who has slot %d", d.slot)
 }

@@ -21,6 +21,18 @@ type confirmation struct {
 	vainly time.Time // since when they are answered with too few replicas
 }
 
+// replicasOf returns how many replicas of a server are waited for. One that has
+// taken the place of another while the load runs may have none yet: then it is
+// not waited for.
+func (r *run) replicasOf(g *greeting) int {
+	wait, h := r.cfg.WaitReplicas, g.info.Health
+	if r.rep.Server == nil || h == nil || h.Replicas >= wait {
+		return wait
+	}
+	r.note(fmt.Sprintf("warning: %s has %d replicas: what it acknowledges is taken without waiting for %d", g.addr, h.Replicas, wait))
+	return 0
+}
+
 // askConfirm sends a WAIT when it is time for one, or in any case when now is
 // set: what is kept is needed, or the load ends.
 func (r *run) askConfirm(p *pipeline, now bool) {

@@ -222,6 +222,11 @@ func (r *run) bringUp(g *greeting) error {
 	return g.must("SELECT", parser.AppendCommand(nil, words))
 }
 
+// bringUpWithin is bringUp on a connection of which nothing bounds the time.
+func (r *run) bringUpWithin(g *greeting) error {
+	return g.within(r.ctx, func() error { return r.bringUp(g) })
+}
+
 // must does a command without which the new connection is of no use.
 func (g *greeting) must(name string, command []byte) error {
 	v, err := g.exchange(command)

@@ -278,6 +278,15 @@ func (g *greeting) within(ctx context.Context, talk func() error) error {
 	return &ConnectError{Err: err, Temporary: true}
 }
 
+// askWithin is ask on a connection of which nothing bounds the time.
+func (g *greeting) askWithin(ctx context.Context, args ...string) (v parser.Value, err error) {
+	err = g.within(ctx, func() error {
+		v, err = g.ask(args...)
+		return err
+	})
+	return v, err
+}
+
 // explain says in words what an error of the greeting means.
 func (g *greeting) explain(err error) error {
 	addr := g.info.Addr

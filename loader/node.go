@@ -34,9 +34,9 @@ func (r *run) open(g *greeting) error {
 		return &ConnectError{Err: fmt.Errorf("%s is no node of a cluster", g.addr), Hint: "leave out -c: a cluster is recognised by itself"}
 	}
 	n := &node{addr: g.addr}
-	if err := r.bringUp(g); err != nil { // earlier runs may have come into another database
+	if err := r.bringUpWithin(g); err != nil { // earlier runs may have come into another database
 		g.nc.Close()
-		return g.explain(err)
+		return err
 	}
 	if err := r.fill(n, g); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (r *run) fill(n *node, made ...*greeting) error {
 		g, err := connect(r.ctx, r.cfg, n.addr)
 		if err == nil {
 			made = append(made, g)
-			err = r.bringUp(g)
+			err = r.bringUpWithin(g)
 		}
 		if err != nil {
 			for _, g := range made {
@@ -166,7 +166,7 @@ func (r *run) learn(name string) *parser.Op {
 		return op
 	}
 	defer g.nc.Close()
-	v, err := g.ask("COMMAND", "INFO", name)
+	v, err := g.askWithin(r.ctx, "COMMAND", "INFO", name)
 	if err != nil || len(v.Elems) != 1 || len(v.Elems[0].Elems) < 6 {
 		return op
 	}

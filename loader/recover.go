@@ -2,7 +2,6 @@ package loader
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -238,12 +237,11 @@ func (r *run) attach(p *pipeline, g *greeting) {
 	if n.server != nil && n.server.RunID != g.info.RunID {
 		r.newRow(n, &g.info)
 	}
-	n.addr, n.server, p.id = g.addr, &g.info, g.info.ID
-	n.wait = r.cfg.WaitReplicas
-	if h := g.info.Health; h != nil && h.Replicas < n.wait {
-		n.wait = 0
-		r.note(fmt.Sprintf("warning: %s has %d replicas: what it acknowledges is taken without waiting for %d", n.addr, h.Replicas, r.cfg.WaitReplicas))
+	if n.server == nil || n.server.RunID != g.info.RunID {
+		n.wait = r.replicasOf(g)
 	}
+	n.addr, n.server, p.id = g.addr, &g.info, g.info.ID
+	p.confirm.asked = false // of the connection before, it will not be answered
 	p.conn = newConn(g.nc, p, r)
 	p.handed = 0
 	p.stall.restart()

@@ -5,7 +5,6 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"time"
 
 	"respipe/parser"
 )
@@ -14,7 +13,15 @@ import (
 type topology struct {
 	from    string               // address of the node that has told
 	masters []string             // addresses, in the order of their slots
-	owner   [parser.Slots]uint16 // index in masters, less one; 0 for nobody
+	owner   [parser.Slots]uint16 // index in masters, plus one; 0 for nobody
+}
+
+// master returns the address of the master that has a slot; "" if none has.
+func (t *topology) master(slot int) string {
+	if i := t.owner[slot]; i > 0 {
+		return t.masters[i-1]
+	}
+	return ""
 }
 
 // has reports whether a node is a master with slots.
@@ -35,10 +42,7 @@ func (r *run) readTopology(addr string) (*topology, error) {
 		return nil, err
 	}
 	defer g.nc.Close()
-	if r.cfg.ConnectTimeout > 0 {
-		g.nc.SetDeadline(time.Now().Add(r.cfg.ConnectTimeout))
-	}
-	v, err := g.ask("CLUSTER", "SLOTS")
+	v, err := g.askWithin(r.ctx, "CLUSTER", "SLOTS")
 	if err == nil {
 		err = v.Err()
 	}

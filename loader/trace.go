@@ -6,7 +6,7 @@ import "respipe/parser"
 // is asked to.
 const traceBytes = 16
 
-// trace is what else is known of a command. Its record's origin text lies in
+// trace is what else is known of a command. Its record's source text lies in
 // the batch, once for all commands of the record that are there.
 type trace struct {
 	from, to uint32 // of the source text
