@@ -45,11 +45,11 @@ func TestSecondRunIsKeptOut(t *testing.T) {
 		"--rejects": "another run writes to ", "--replies": "another run writes to ", "--checkpoint": "another run writes to ",
 	} {
 		path := filepath.Join(dir, strings.Trim(option, "-"))
+		s.CLI("DEL", "a")
 		first := start(t, "-p", s.Port, option, path)
 		first.write("SET a 1\n")
 		eventually(t, s, "1", "GET", "a")
 		start(t, "-p", s.Port, option, path).expect(exitUsage, want+regexp.QuoteMeta(path))
-		s.CLI("DEL", "a")
 		first.stdin.Close()
 		first.expect(0)
 		third := start(t, "-p", s.Port, option, path)
