@@ -25,13 +25,18 @@ func (g *guard) suspect(err error, line int) {
 
 // check says why a command must not be sent, or nil and takes note of it. Two
 // kinds are refused: what is not plain data behind a quote left open, and what
-// does not answer with one reply in good time.
+// does not answer with one reply in good time. A wrong password inside MULTI is
+// of the second kind: servers from Redis 7.2 on, and Valkey up to 8, leave its
+// element out of the reply of EXEC, and what is answered next takes its place
+// (github.com/redis/redis/issues/15640).
 func (g *guard) check(op *parser.Op, args [][]byte) error {
 	switch {
 	case op.Unsafe && g.quoteLine > 0:
 		return fmt.Errorf("%s is refused because line %d left a quote open: this may be the rest of a value", op.Name, g.quoteLine)
 	case op.Class == parser.Refused, op.Class == parser.RefusedAlone && !g.inMulti:
 		return fmt.Errorf("%s %s, it cannot be piped", op.Name, harm(op.Name))
+	case g.inMulti && op.Name == "AUTH":
+		return errors.New("AUTH inside MULTI may never be answered, it cannot be piped")
 	case !g.inMulti && op.Blocks(args):
 		return fmt.Errorf("%s without a timeout may wait for ever, it cannot be piped", op.Name)
 	}

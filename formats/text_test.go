@@ -49,6 +49,8 @@ func TestText(t *testing.T) {
 				"refused: WAIT holds up all that follows, it cannot be piped"}},
 		{name: "refused inside MULTI", in: "¶MULTI\n¶SUBSCRIBE c\n¶EXEC\n", want: []string{
 			"MULTI", "refused: SUBSCRIBE does not answer with one reply, it cannot be piped", "EXEC"}},
+		{name: "AUTH", in: "¶AUTH p\n¶MULTI\n¶auth u p\n¶EXEC\n¶AUTH u p\n", want: []string{
+			"AUTH|p", "MULTI", "refused: AUTH inside MULTI may never be answered, it cannot be piped", "EXEC", "AUTH|u|p"}},
 		{name: "gzip", in: "¶\x1F\x8B\x08", want: []string{"broken: the gzip data is cut off"}},
 		{name: "zstd", in: "¶\x28\xB5\x2F\xFD", want: []string{"broken: the zstd data is cut off"}},
 		{name: "bzip2", in: "¶BZh91AY", want: []string{"broken: the bzip2 data is cut off"}},

@@ -194,10 +194,15 @@ func (r *run) route(c *parser.Command) error {
 	if err := r.begin(c.N, c.File); err != nil {
 		return err
 	}
-	if r.alone() {
-		return r.take(anywhere, c)
+	switch {
+	case !r.alone():
+		return r.spread(c)
+	case c.Op.Name == "AUTH":
+		if err := r.settleAll(); err != nil { // servers from Redis 7.2 on say nothing of a wrong one behind other replies
+			return err
+		}
 	}
-	return r.spread(c)
+	return r.take(anywhere, c)
 }
 
 // begin takes note of a record or a further command of it; a block ends with
