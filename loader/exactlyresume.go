@@ -17,7 +17,7 @@ func (x *exactly) resume() {
 	case x.stopped != nil, x.cfg.OnDisconnect == Fail:
 		x.lost = lost
 		return
-	case x.triedTooLong():
+	case x.stuck(&x.vain, x.owed()):
 		lost.Why = fmt.Sprintf("no transaction went through on new connections for %v", x.cfg.RetryFor)
 		x.lost = lost
 		return
@@ -38,6 +38,14 @@ func (x *exactly) resume() {
 	x.goOn(found)
 }
 
+// owed returns the record behind the transaction that was under way, 0 for none.
+func (x *exactly) owed() int64 {
+	if x.pending == nil {
+		return 0
+	}
+	return x.pending.next.Mark.N
+}
+
 // notResumed notes why the load does not go on with a new connection.
 func (x *exactly) notResumed(lost *LostError, err error) {
 	bad, ok := errors.AsType[*PositionError](err)
@@ -53,23 +61,6 @@ func (x *exactly) notResumed(lost *LostError, err error) {
 		lost.Why = err.Error()
 		x.lost = lost
 	}
-}
-
-// triedTooLong reports whether connections have been lost again and again for
-// too long, and pauses when one was lost before: a command that makes the server
-// hang up would do so for ever.
-func (x *exactly) triedTooLong() bool {
-	v := &x.vain
-	if v.since.IsZero() {
-		*v = vain{time.Now(), firstPause}
-		return false
-	}
-	select {
-	case <-time.After(v.pause):
-	case <-x.ctx.Done():
-	}
-	v.pause = min(2*v.pause, longPause)
-	return time.Since(v.since) > x.cfg.RetryFor
 }
 
 // rejoin tries once to connect again, to bring the connection into the state

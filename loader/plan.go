@@ -71,6 +71,16 @@ func newPlan(all []flown, written int64, lossy bool) *plan {
 	return p
 }
 
+// first returns the number of the first record that is sent again, 0 for none.
+func (p *plan) first() int64 {
+	for _, u := range p.units {
+		if u.send {
+			return u.parts[0].b.N(u.parts[0].i)
+		}
+	}
+	return 0
+}
+
 // collect makes the units.
 func (p *plan) collect(all []flown, written int64) {
 	var ops parser.Ops

@@ -3,7 +3,6 @@ package loader
 import (
 	"errors"
 	"fmt"
-	"time"
 )
 
 // resume goes on with new connections after some were lost, or says in r.lost
@@ -149,8 +148,8 @@ func (r *run) mayResume(p *pipeline, cause error, plan *plan) (may bool, why str
 		return false, ""
 	case errors.Is(cause, errUnasked):
 		return false, "it cannot be told which reply belongs to which command"
-	case r.inVainAgain(p):
-		return false, fmt.Sprintf("nothing was answered on new connections for %v", r.cfg.RetryFor)
+	case r.stuck(&p.vain, plan.first()):
+		return false, fmt.Sprintf("the same command was left without an answer on new connections for %v", r.cfg.RetryFor)
 	}
 	why = r.cannotRepeat(plan)
 	return why == "", why
@@ -167,31 +166,4 @@ func (r *run) cannotRepeat(plan *plan) string {
 			len(plan.unsure), first.b.Pos(first.i))
 	}
 	return ""
-}
-
-// vain is for how long connections of a pipeline were lost without an answer.
-type vain struct {
-	since time.Time
-	pause time.Duration
-}
-
-// inVainAgain reports whether new connections have been lost for too long
-// without a single answer, and pauses when the last one was: a command that
-// makes the server hang up would do so for ever.
-func (r *run) inVainAgain(p *pipeline) bool {
-	v := &p.vain
-	if p.conn.reads.Load() > 0 {
-		*v = vain{}
-		return false
-	}
-	if v.since.IsZero() {
-		*v = vain{time.Now(), firstPause}
-		return false
-	}
-	select {
-	case <-time.After(v.pause):
-	case <-r.ctx.Done():
-	}
-	v.pause = min(2*v.pause, longPause)
-	return time.Since(v.since) > r.cfg.RetryFor
 }
