@@ -26,7 +26,7 @@ func TestUnknownRecords(t *testing.T) {
 	c.write("SET a 1\nLPUSH a x\nSELECT 3\nSET b 1\n")
 	eventually(t, s, "1", "-n", "3", "GET", "b")
 	s.Stop()
-	c.write("INCR n\nMULTI\nINCR n\nMONITOR\nEXEC\nMULTI\nINCR n\nINCR n\nEXEC\nAUTH s3cret\n")
+	c.write("INCR n\nMULTI\nINCR n\nMONITOR\nEXEC\nMULTI\nINCR n\nINCR n\nEXEC\nACL SETUSER bob >s3cret\n")
 	c.expect(exitLost, "^1 records that did not take effect are in "+regexp.QuoteMeta(bad)+",", "^5 records of which it is not known .* are in "+regexp.QuoteMeta(bad)+".unknown$", "^of 1 more it is not known, and they are left out$")
 	s.Cont()
 	compareFolder(t, "unknown", dir, map[string]string{
