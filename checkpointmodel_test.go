@@ -182,7 +182,7 @@ func (s *torture) run(t *testing.T) {
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "checkpoint")
-	args := append([]string{"-p", server.Port, "--checkpoint", path, "--rejects", filepath.Join(dir, "bad")}, s.args...)
+	args := append([]string{"-p", server.Port, "--wait-ready", "10", "--checkpoint", path, "--rejects", filepath.Join(dir, "bad")}, s.args...)
 	before, next := s.counters(server), 1
 	for i := 0; ; i++ {
 		c := start(t, args...)
