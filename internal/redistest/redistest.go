@@ -3,6 +3,7 @@
 package redistest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -46,9 +47,9 @@ func Start(t testing.TB, args ...string) *Server {
 // start starts a redis-server as command says for its port and its directory.
 func start(t testing.TB, command func(*Server) []string) *Server {
 	t.Helper()
-	binary, err := exec.LookPath("redis-server")
+	binary, err := exec.LookPath(program())
 	if err != nil {
-		t.Fatal("redis-server is missing: run `make test` as root, or install the packages redis-server and redis-tools")
+		t.Fatal(program() + " is missing: run `make test` as root, or install the packages redis-server and redis-tools")
 	}
 	for range 5 { // another process may take the port before the server does
 		s := &Server{Port: FreePort(t), t: t, dir: t.TempDir()}
@@ -60,9 +61,16 @@ func start(t testing.TB, command func(*Server) []string) *Server {
 			return s
 		}
 	}
-	t.Fatalf("redis-server does not start: %v", err)
+	t.Fatalf("%s does not start: %v", program(), err)
 	return nil
 }
+
+// program is what is started: redis-server, or what the environment names as
+// REDIS_SERVER, such as valkey-server.
+func program() string { return cmp.Or(os.Getenv("REDIS_SERVER"), "redis-server") }
+
+// IsValkey tells whether the server is Valkey.
+func (s *Server) IsValkey() bool { return hasLine(s.CLI("INFO", "server"), "valkey_version:") }
 
 // options are those of every server, and then args.
 func (s *Server) options(args ...string) []string {
