@@ -14,9 +14,11 @@ type outgoing struct {
 
 // copyAgain copies what the plans send into new batches, and leaves the old
 // places empty: from now on it counts there. A block without its end comes
-// last: what follows on its pipeline will be part of it.
+// last: what follows on its pipeline will be part of it. The end of one is in
+// the batch of its pipeline, that of another is still to be read.
 func (r *run) copyAgain(work []*salvage) (copies []outgoing) {
 	current, waiting := map[*pipeline]*Batch{}, map[int]bool{}
+	reading := r.blockPipe
 	for _, open := range []bool{false, true} {
 		for _, w := range work {
 			for _, u := range w.plan.units {
@@ -28,7 +30,10 @@ func (r *run) copyAgain(work []*salvage) (copies []outgoing) {
 					copies = r.asking(copies, current, p, u)
 				}
 				if open {
-					r.blockPipe, p.sentOpen = p, r.block.Open
+					p.sentOpen = true
+				}
+				if open && w.p == reading {
+					r.blockPipe = p
 				}
 				copies = r.copyUnit(copies, current, p, u)
 			}

@@ -106,20 +106,34 @@ func readDatabase(s *redistest.Server, keys []string) database {
 
 var modelKeys = []string{"a", "b", "c", "d", "e", "f"}
 
+// taggedKeys lie where those of the model lie, and are used in blocks.
+var taggedKeys = []string{"{a}set", "{b}set", "{c}set", "{d}set", "{e}set", "{f}set"}
+
 // randomLoad writes n command lines, some in blocks.
 func randomLoad(rng *rand.Rand, n int) (lines []string) {
 	for len(lines) < n {
-		if rng.IntN(8) == 0 {
-			lines = append(lines, "MULTI")
-			for range 1 + rng.IntN(4) {
-				lines = append(lines, randomCommand(rng, len(lines)))
+		switch rng.IntN(12) {
+		case 0, 1:
+			lines = append(lines, randomBlock(rng, len(lines))...)
+			continue
+		case 2: // several in a row, each on one key: they may be open on several connections at once
+			for range 2 + rng.IntN(6) {
+				key := modelKeys[rng.IntN(len(modelKeys))]
+				lines = append(lines, "MULTI", fmt.Sprint("SET ", key, " ", len(lines)), fmt.Sprint("SADD {", key, "}set ", len(lines)), "EXEC")
 			}
-			lines = append(lines, "EXEC")
 			continue
 		}
 		lines = append(lines, randomCommand(rng, len(lines)))
 	}
 	return lines
+}
+
+func randomBlock(rng *rand.Rand, n int) []string {
+	lines := []string{"MULTI"}
+	for range 1 + rng.IntN(4) {
+		lines = append(lines, randomCommand(rng, n+len(lines)))
+	}
+	return append(lines, "EXEC")
 }
 
 func randomCommand(rng *rand.Rand, n int) string {
@@ -237,6 +251,7 @@ func randomSchedule(rng *rand.Rand) *schedule {
 	s.cfg = config(nil)
 	s.cfg.Connections = 1 + max(0, rng.IntN(5)-2)
 	s.cfg.Window = []int{1, 2, 8, 40, 200, 0}[rng.IntN(6)]
+	s.cfg.Rate = []float64{0, 0, 0, 5000}[rng.IntN(4)]
 	s.cfg.Timeout, s.cfg.ConnectTimeout = 300*time.Millisecond, 500*time.Millisecond
 	s.cfg.RetryFor = 3 * time.Second
 	s.cfg.OnDisconnect = []Disconnect{Resume, Resume, Resume, Fail, Resend}[rng.IntN(5)]
@@ -304,7 +319,7 @@ func randomFault(rng *rand.Rand) redistest.Fault {
 }
 
 func (s *schedule) String() string {
-	return fmt.Sprintf("%d lines, %d connections, window %d, on disconnect %d, faults %+v, %q after %v", len(s.lines), s.cfg.Connections, s.cfg.Window, s.cfg.OnDisconnect, s.faults, s.name, s.after)
+	return fmt.Sprintf("%d lines, %d connections, window %d, rate %g, on disconnect %d, faults %+v, %q after %v", len(s.lines), s.cfg.Connections, s.cfg.Window, s.cfg.Rate, s.cfg.OnDisconnect, s.faults, s.name, s.after)
 }
 
 func TestModel(t *testing.T) {
@@ -418,11 +433,12 @@ func (s *schedule) compare(t *testing.T, server *redistest.Server, fates []outco
 		time.Sleep(5 * time.Millisecond)
 	}
 	steps := stepsOf(s.lines, fates)
+	keys := slices.Concat(modelKeys, taggedKeys)
 	if s.cfg.Connections == 1 {
-		s.compareState(t, readDatabase(server, modelKeys), steps, err)
+		s.compareState(t, readDatabase(server, keys), steps, err)
 		return
 	}
-	for _, key := range modelKeys { // the order is kept for each key
+	for _, key := range keys { // the order is kept for each key
 		s.compareState(t, readDatabase(server, []string{key}), onKey(steps, key), err)
 	}
 }

@@ -144,14 +144,14 @@ func (r *run) pauseBefore() time.Duration {
 
 // withUnsent adds to the work the batches that are not handed over: where
 // there are several pipelines, what they hold may have to go to others than it
-// was meant for.
+// was meant for. The rest of a block that is open on a connection stays.
 func (r *run) withUnsent(work []*salvage) []*salvage {
 	if r.alone() {
 		return work
 	}
 	for _, p := range r.pipes {
 		b := p.batch
-		if b == nil || p.sentOpen || p.redo || p.down != nil {
+		if b == nil || p.sentOpen && !p.conn.closed || p.redo || p.down != nil {
 			continue
 		}
 		at := slices.IndexFunc(work, func(w *salvage) bool { return w.p == p })

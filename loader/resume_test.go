@@ -358,3 +358,44 @@ func TestHealth(t *testing.T) {
 		t.Errorf("%v, %+v", err, rep)
 	}
 }
+
+// TestBlocksThroughLostConnections loses all connections again and again while
+// blocks are open on several of them: one whose end is still to be read, and
+// others whose end is not sent yet.
+func TestBlocksThroughLostConnections(t *testing.T) {
+	server := redistest.Start(t)
+	const blocks, keys = 1500, 40
+	var text strings.Builder
+	for i := range blocks {
+		fmt.Fprintf(&text, "MULTI\nSET k%[1]d %[2]d\nPING\nSET {k%[1]d}2 %[2]d\nEXEC\nSET lone%[1]d %[2]d\n", i%keys, i)
+	}
+	for _, connections := range []int{1, 2, 3, 5} {
+		server.CLI("FLUSHALL")
+		cfg := resuming(server.Addr)
+		cfg.Connections, cfg.Window, cfg.Rate = connections, 100, 4000
+		ended := make(chan struct{})
+		killer := make(chan struct{})
+		go func() {
+			defer close(killer)
+			for {
+				select {
+				case <-ended:
+					return
+				case <-time.After(20 * time.Millisecond):
+					server.CLI("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+				}
+			}
+		}()
+		rep, err := Run(context.Background(), script(text.String()), cfg)
+		close(ended)
+		<-killer
+		if err != nil || rep.Errors > 0 || rep.Replies != 6*blocks || rep.Reconnects == 0 {
+			t.Errorf("%d connections: %v, %+v", connections, err, rep)
+		}
+		for i := blocks - keys; i < blocks; i++ {
+			if got, want := server.CLI("MGET", fmt.Sprintf("k%d", i%keys), fmt.Sprintf("{k%d}2", i%keys), fmt.Sprintf("lone%d", i%keys)), fmt.Sprintf("%[1]d\n%[1]d\n%[1]d", i); got != want {
+				t.Errorf("%d connections: %q, want %q", connections, got, want)
+			}
+		}
+	}
+}
