@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"net"
 	"slices"
 	"strconv"
@@ -311,6 +313,63 @@ func TestKeysOfUnknownCommandsAreAskedFor(t *testing.T) {
 	for i := 293; i < 300; i++ {
 		if got, _ := order.Load(fmt.Sprint("k", i%7)); got != strconv.Itoa(i) {
 			t.Errorf("k%d holds %v, not %d", i%7, got, i)
+		}
+	}
+}
+
+// TestClusterBlocksThroughLostConnections is TestBlocksThroughLostConnections
+// while slots move, so that a block may have to go to another node than the one
+// on which it began.
+func TestClusterBlocksThroughLostConnections(t *testing.T) {
+	c := redistest.StartCluster(t, 3, 0)
+	const blocks, keys = 4000, 60
+	var text strings.Builder
+	slots := map[int]bool{}
+	for i := range blocks {
+		fmt.Fprintf(&text, "MULTI\nSET k%[1]d %[2]d\nPING\nSET {k%[1]d}2 %[2]d\nEXEC\nSET lone%[1]d %[2]d\n", i%keys, i)
+		slots[parser.Slot([]byte(fmt.Sprint("k", i%keys)))] = true
+	}
+	for _, connections := range []int{1, 2} {
+		cfg := clusterConfig(c, 20)
+		cfg.Connections, cfg.Window, cfg.Rate, cfg.RetryFor = connections, 100, 4000, 20*time.Second
+		rng := rand.New(rand.NewPCG(uint64(connections), 1))
+		var mu sync.Mutex
+		proxies := map[string]*redistest.Proxy{}
+		cfg.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
+			mu.Lock()
+			p := proxies[addr]
+			if p == nil {
+				p = redistest.NewProxy(t, addr, func(int) redistest.Fault {
+					mu.Lock()
+					defer mu.Unlock()
+					return redistest.Fault{CutReplies: int64(6000 + rng.IntN(20000)), GoOn: rng.IntN(2) == 0, Reset: rng.IntN(2) == 0}
+				})
+				proxies[addr] = p
+			}
+			mu.Unlock()
+			return new(net.Dialer).DialContext(ctx, "tcp", p.Addr)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		moved := make(chan error)
+		go func() {
+			_, err := c.MigrateSlots(ctx, rand.New(rand.NewPCG(1, 2)), 5*time.Millisecond, slices.Collect(maps.Keys(slots))...)
+			moved <- err
+		}()
+		rep, err := Run(t.Context(), script(text.String()), cfg)
+		cancel()
+		if err := <-moved; err != nil {
+			t.Error(err)
+		}
+		if err != nil || rep.Errors > 0 || rep.Replies != 6*blocks || rep.Reconnects == 0 {
+			t.Errorf("%d connections: %v, %+v", connections, err, rep)
+		}
+		t.Logf("%d connections made again", rep.Reconnects)
+		for i := blocks - keys; i < blocks; i++ {
+			for _, key := range []string{"k%d", "{k%d}2", "lone%d"} {
+				if key = fmt.Sprintf(key, i%keys); c.CLI("GET", key) != strconv.Itoa(i) {
+					t.Errorf("%d connections: %s is %s, want %d", connections, key, c.CLI("GET", key), i)
+				}
+			}
 		}
 	}
 }
