@@ -29,6 +29,7 @@ var (
 	cliRESP     = &contender{"redis-cli/resp", "set.resp", []string{"redis-cli", "--pipe"}}
 	respipeRESP = &contender{"respipe/resp", "set.resp", []string{"respipe", "--window", "max"}}
 	respipeAuto = &contender{"respipe/resp-auto", "set.resp", []string{"respipe"}}
+	respipeOnce = &contender{"respipe/exactly-once", "set.resp", []string{"respipe", "--exactly-once", "bench"}}
 	cliText     = &contender{"redis-cli/text", "set.txt", []string{"redis-cli", "--pipe"}}
 	respipeText = &contender{"respipe/text", "set.txt", []string{"respipe", "--window", "max"}}
 )
@@ -36,10 +37,11 @@ var (
 // load loads distinct SETs from RESP and from text.
 func (w *workbench) load(b *testing.B) {
 	server := redistest.Start(b)
-	took := w.race(b, server, server.Port, w.n, cliRESP, respipeRESP, respipeAuto, cliText, respipeText)
+	took := w.race(b, server, server.Port, w.n, cliRESP, respipeRESP, respipeAuto, respipeOnce, cliText, respipeText)
 	resp, text := median(took[cliRESP], wallOf), median(took[cliText], wallOf)
 	w.atMost(1.00, "×", "RESP, wall time beside `redis-cli --pipe`", median(took[respipeRESP], wallOf)/resp)
 	w.atMost(0.50, "×", "the same, client CPU", median(took[respipeRESP], cpuTimeOf)/median(took[cliRESP], cpuTimeOf))
+	w.atLeast(0.80, "×", "exactly once, rate beside `--window max`", median(took[respipeRESP], wallOf)/median(took[respipeOnce], wallOf))
 	w.atMost(0.80, "×", "text commands, wall time beside `redis-cli --pipe`", median(took[respipeText], wallOf)/text)
 }
 

@@ -37,11 +37,10 @@ func (r *run) adopt(t *topology) error {
 		}
 		masters[i] = n
 	}
-	owners := new([parser.Slots]*node)
+	owners := new(slotMap)
 	for slot, i := range t.owner {
 		if i > 0 {
-			owners[slot] = masters[i-1]
-			masters[i-1].slot = slot
+			owners.set(slot, masters[i-1])
 		}
 	}
 	r.router.owners = owners
@@ -83,10 +82,7 @@ func (r *run) prune() {
 	if owners == nil {
 		return
 	}
-	has := map[*node]bool{}
-	for _, n := range owners {
-		has[n] = true
-	}
+	has := owners.holders()
 	drop := func(n *node) bool { return !has[n] && !slices.ContainsFunc(n.pipes, busy) }
 	for _, p := range r.pipes {
 		if drop(p.node) {
@@ -159,7 +155,7 @@ func (r *run) importer(p *pipeline, u *unit, waiting map[int]bool) (to *pipeline
 	case r.router.owners == nil:
 	case ok && !waiting[d.slot]:
 		if n, err := r.nodeAt(announced(d.addr, p.node.addr)); err == nil {
-			return n.pipes[d.slot%len(n.pipes)], true
+			return n.pipeOf(d.slot), true
 		}
 		waiting[d.slot] = true
 	case u.fornow:
@@ -190,7 +186,7 @@ func (r *run) moveSlots(moved []redirect) error {
 		if err != nil {
 			return err
 		}
-		r.router.owners[slot], n.slot = n, slot
+		r.router.owners.set(slot, n)
 	}
 	return nil
 }
