@@ -246,6 +246,7 @@ func TestClusterFailoverWithWaitReplicas(t *testing.T) {
 // report tells it from what has not.
 func TestClusterFailoverOfWhatCannotRunTwice(t *testing.T) {
 	t.Parallel()
+	input := script(strings.Join(appending().text, "\n"))
 	cluster := redistest.StartCluster(t, 3, 3)
 	victim := cluster.Owner(parser.Slot([]byte("k0")))
 	done := make(chan struct{})
@@ -256,7 +257,7 @@ func TestClusterFailoverOfWhatCannotRunTwice(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		cluster.Failover(victim)
 	}()
-	rep, err := Run(t.Context(), script(strings.Join(appending().text, "\n")), clusterConfig(cluster, 5))
+	rep, err := Run(t.Context(), input, clusterConfig(cluster, 5))
 	<-done
 	lost, ok := errors.AsType[*LostError](err)
 	if !ok || !strings.Contains(lost.Why, "cannot run twice without harm") || rep.Unknown == 0 {
