@@ -14,9 +14,15 @@ import (
 
 const confirmEvery = time.Second
 
+// anyWrite goes before the first WAIT of a new connection: from Redis 7.2 on that
+// waits for what its own connection has sent to the replicas, which is nothing
+// yet. It changes no key.
+const anyWrite = "*3\r\n$7\r\nPUBLISH\r\n$7\r\nrespipe\r\n$0\r\n\r\n"
+
 // confirmation is where a pipeline stands with its WAITs.
 type confirmation struct {
 	asked  bool      // one is under way
+	anew   bool      // the connection is not the one on which what is kept was sent
 	last   time.Time // when the last one was sent
 	vainly time.Time // since when they are answered with too few replicas
 }
@@ -52,6 +58,11 @@ func (r *run) askConfirm(p *pipeline, now bool) {
 	mark := r.markHere(nil)
 	b := r.free.get(r.cut, p.usual)
 	b.reset(mark, "")
+	if k.anew {
+		k.anew = false
+		b.resp = append(b.resp, anyWrite...)
+		b.add(mark.N, parser.Pos{Line: mark.Line}, parser.Write, own)
+	}
 	b.resp = parser.AppendCommand(b.resp, [][]byte{
 		[]byte("WAIT"), strconv.AppendInt(nil, int64(r.cfg.WaitReplicas), 10), strconv.AppendInt(nil, max(1, patience.Milliseconds()), 10)})
 	b.add(mark.N, parser.Pos{Line: mark.Line}, parser.RefusedAlone, own)

@@ -1,6 +1,9 @@
 package loader
 
 import (
+	"cmp"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +21,16 @@ func TestLostConnectionWhileReplicasAreWaitedFor(t *testing.T) {
 		cfg := resuming(master.Addr)
 		cfg.WaitReplicas, cfg.Window, cfg.WindowBytes = 1, 10, 4096
 		struck := make(chan struct{})
+		var released atomic.Bool
+		released.Store(away) // it may get all of it by a new synchronization
+		cfg.OnSettled = func(b *Batch) error {
+			for i := range b.Len() {
+				if b.Acknowledged(i) && !released.Load() {
+					t.Errorf("command %d is settled before the replica has it", b.N(i))
+				}
+			}
+			return nil
+		}
 		replica.Hold()
 		go func() {
 			defer close(struck)
@@ -26,13 +39,49 @@ func TestLostConnectionWhileReplicasAreWaitedFor(t *testing.T) {
 				master.CLI("CLIENT", "KILL", "TYPE", "replica")
 			}
 			master.CLI("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(500 * time.Millisecond)
+			released.Store(true)
 			replica.Release()
 		}()
 		rep, err := Run(t.Context(), script(sets(1000)), cfg)
 		<-struck
 		if err != nil || rep.Acknowledged != 1000 || rep.Reconnects == 0 {
 			t.Errorf("replica away %v: %v, %+v", away, err, rep)
+		}
+	}
+}
+
+// TestWaitOnANewConnection has a server that counts in WAIT what its connection
+// has written, as it is from Redis 7.2 on: what was answered before the
+// connection was lost is not confirmed by a WAIT with nothing before it.
+func TestWaitOnANewConnection(t *testing.T) {
+	for _, refusal := range []string{"", "-NOPERM no PUBLISH\r\n"} {
+		var wrote atomic.Bool
+		var waits atomic.Int32
+		cfg := config(serve(t, func(args []string) []byte {
+			switch args[0] {
+			case "WAIT":
+				if waits.Add(1) == 1 {
+					wrote.Store(false)
+					return nil // it hangs up
+				}
+				if !wrote.Load() && refusal == "" {
+					t.Error("WAIT without a write before it")
+				}
+				return []byte(":1\r\n")
+			case "PUBLISH":
+				wrote.Store(true)
+				return []byte(cmp.Or(refusal, ":0\r\n"))
+			case "CLIENT":
+				return []byte(":1\r\n")
+			}
+			wrote.Store(true)
+			return []byte("+OK\r\n")
+		}))
+		cfg.OnDisconnect, cfg.RetryFor, cfg.WaitReplicas = Resume, time.Second, 1
+		rep, err := Run(t.Context(), script("INCR a"), cfg)
+		if refusal == "" && (err != nil || rep.Acknowledged != 1) || refusal != "" && (err == nil || !strings.Contains(err.Error(), "NOPERM no PUBLISH")) {
+			t.Errorf("%v, %+v", err, rep)
 		}
 	}
 }

@@ -130,7 +130,7 @@ func greetingReply(args []string) []byte {
 	case "PING":
 		return []byte("+PONG\r\n")
 	case "INFO":
-		return []byte("$22\r\nrun_id:00\r\nrole:master\r\n")
+		return []byte("$42\r\nrun_id:00\r\nrole:master\r\nconnected_slaves:1\r\n")
 	}
 	return nil
 }

@@ -116,6 +116,8 @@ func (c *conn) answer() {
 		c.abandonBlock(i)
 	case p.flags&own != 0 && p.class == parser.RefusedAlone:
 		c.answerWait()
+	case p.flags&own != 0 && p.class == parser.Write && failed:
+		c.refused = errors.New(string(s.Text))
 	case p.flags&own != 0 && p.class != parser.State:
 	case failed && p.class != parser.Exec:
 	case p.class == parser.Exec:
