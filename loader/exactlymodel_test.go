@@ -195,7 +195,7 @@ func (s *onceSchedule) check(t *testing.T, server *redistest.Server, ends map[st
 			model.run(args)
 		}
 	}
-	if got := readDatabase(server, append(slices.Clone(modelKeys), "trace")); got.String() != model.String() {
+	if got := readDatabase(server, append(slices.Clone(allKeys), "trace")); got.String() != model.String() {
 		t.Errorf("the database holds\n%v\nand one load would leave\n%v", got, model)
 	}
 }

@@ -106,8 +106,11 @@ func readDatabase(s *redistest.Server, keys []string) database {
 
 var modelKeys = []string{"a", "b", "c", "d", "e", "f"}
 
-// taggedKeys lie where those of the model lie, and are used in blocks.
-var taggedKeys = []string{"{a}set", "{b}set", "{c}set", "{d}set", "{e}set", "{f}set"}
+// taggedKeys lie where modelKeys lie, and are used in blocks; allKeys are both.
+var (
+	taggedKeys = []string{"{a}set", "{b}set", "{c}set", "{d}set", "{e}set", "{f}set"}
+	allKeys    = slices.Concat(modelKeys, taggedKeys)
+)
 
 // randomLoad writes n command lines, some in blocks.
 func randomLoad(rng *rand.Rand, n int) (lines []string) {
@@ -433,12 +436,11 @@ func (s *schedule) compare(t *testing.T, server *redistest.Server, fates []outco
 		time.Sleep(5 * time.Millisecond)
 	}
 	steps := stepsOf(s.lines, fates)
-	keys := slices.Concat(modelKeys, taggedKeys)
 	if s.cfg.Connections == 1 {
-		s.compareState(t, readDatabase(server, keys), steps, err)
+		s.compareState(t, readDatabase(server, allKeys), steps, err)
 		return
 	}
-	for _, key := range keys { // the order is kept for each key
+	for _, key := range allKeys { // the order is kept for each key
 		s.compareState(t, readDatabase(server, []string{key}), onKey(steps, key), err)
 	}
 }
