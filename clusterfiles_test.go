@@ -147,7 +147,7 @@ func TestClusterCheckpoint(t *testing.T) {
 		for n, count := range counts {
 			switch got := count.(*redis.StringCmd).Val(); got {
 			case "1":
-			case "2":
+			case "2", "3": // it may have stood behind both places to go on from
 				more++
 			default:
 				t.Errorf("record %d ran %s times", n+1, got)

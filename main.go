@@ -104,7 +104,7 @@ func (p *program) load(c *cli.Context) error {
 		if w.settings.dryRun {
 			return rehearse(c.Context, w.source, w.settings, w.console)
 		}
-		w.console.progress(w.source)
+		w.console.progress(w.source.Source)
 		return loader.Run(c.Context, w.input(), w.config())
 	})
 	if err == nil && ending.speaks() {

@@ -26,19 +26,18 @@ type meter struct {
 
 	out   io.Writer
 	kind  display
-	read  func() int64 // bytes of the input so far
-	size  int64        // -1 when it is unknown
 	began time.Time
 
-	mutex sync.Mutex // held while out is written to
-	drawn bool       // the bar stands there
+	mutex sync.Mutex // held while out is written to; guards what follows
+	input sized
+	drawn bool // the bar stands there
 
 	quit, ended chan struct{}
 }
 
 // start shows the progress of input until stop is called.
 func (m *meter) start(kind display, input sized) {
-	m.kind, m.read, m.size, m.began = kind, input.BytesRead, input.Size(), time.Now()
+	m.kind, m.input, m.began = kind, input, time.Now()
 	if kind == noDisplay {
 		return
 	}
@@ -50,6 +49,13 @@ func (m *meter) start(kind display, input sized) {
 type sized interface {
 	BytesRead() int64
 	Size() int64 // -1 when it is unknown
+}
+
+// follow shows the progress of another input from now on.
+func (m *meter) follow(input sized) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.input = input
 }
 
 // stop takes the bar away, for good.
@@ -110,7 +116,7 @@ func (m *meter) draw() {
 }
 
 func (m *meter) look() progress {
-	return progress{read: m.read(), size: m.size, commands: m.commands.Load(), errors: m.errors.Load(), elapsed: time.Since(m.began)}
+	return progress{read: m.input.BytesRead(), size: m.input.Size(), commands: m.commands.Load(), errors: m.errors.Load(), elapsed: time.Since(m.began)}
 }
 
 // columns is the width of a terminal.

@@ -115,3 +115,23 @@ func TestMeterBar(t *testing.T) {
 		}
 	})
 }
+
+// TestMeterFollows holds that an input that is opened again takes the place of
+// the one before.
+func TestMeterFollows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		m := &meter{out: &out}
+		m.start(plainDisplay, half{})
+		m.follow(quarter{})
+		time.Sleep(11 * time.Second)
+		m.stop()
+		if !strings.HasPrefix(out.String(), "25%, 25 B of 100 B,") {
+			t.Errorf("%q", out.String())
+		}
+	})
+}
+
+type quarter struct{ half }
+
+func (quarter) BytesRead() int64 { return 25 }

@@ -114,8 +114,12 @@ func (w *work) config() loader.Config {
 // reopen opens the input once more, from an earlier position.
 func (w *work) reopen(p *loader.Position) (loader.Source, error) {
 	source, err := w.once.reopen(p)
+	if err != nil {
+		return nil, err
+	}
 	w.source.Source = source
-	return w.input(), err
+	w.console.meter.follow(source)
+	return w.input(), nil
 }
 
 // finish completes what is kept of a load that has ended with err, and returns
