@@ -31,11 +31,11 @@ func set(t *testing.T, s *Server, keys ...string) {
 }
 
 // synchronize waits until the replica of a master has all that it has. WAIT is
-// for what its own connection has seen, hence the PING.
+// for what its own connection has written, hence the PUBLISH.
 func synchronize(t *testing.T, master *Server) {
 	t.Helper()
 	pipe := master.Client().Pipeline()
-	pipe.Ping(t.Context())
+	pipe.Publish(t.Context(), "any", "")
 	n := pipe.Do(t.Context(), "WAIT", 1, patience.Milliseconds())
 	if _, err := pipe.Exec(t.Context()); n.Val() != int64(1) || err != nil {
 		t.Fatalf("WAIT: %v, %v", n.Val(), err)
