@@ -155,8 +155,16 @@ func TestClusterCheckpoint(t *testing.T) {
 		}
 		return more
 	}
+	loadedTo := func(n int) {
+		t.Helper()
+		for end := time.Now().Add(20 * time.Second); client.Exists(t.Context(), fmt.Sprint("c:", n)).Val() == 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("record %d is not loaded", n)
+			}
+		}
+	}
 	c := load()
-	time.Sleep(1200 * time.Millisecond)
+	loadedTo(2000)
 	c.signal(syscall.SIGTERM)
 	c.expect(143)
 	next := readCheckpoint(t, filepath.Join(dir, "at"))
@@ -164,7 +172,7 @@ func TestClusterCheckpoint(t *testing.T) {
 		t.Errorf("at record %d, %d twice", next, more)
 	}
 	c = load()
-	time.Sleep(1200 * time.Millisecond)
+	loadedTo(4500) // a checkpoint is behind it
 	c.signal(syscall.SIGKILL)
 	c.cmd.Wait()
 	load().expect(0, "^going on from .*a second.s worth")

@@ -157,7 +157,7 @@ func TestExactlyOnceFailover(t *testing.T) {
 		args = append(args, "--sentinel", addr)
 	}
 	c := start(t, args...)
-	time.Sleep(time.Second)
+	eventually(t, g.Replica(), "1", "EXISTS", "n")
 	g.Replica().Hold()
 	time.Sleep(time.Second)
 	g.Failover()
