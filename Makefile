@@ -6,7 +6,7 @@ build:
 	go build .
 
 test: tools
-	CGO_ENABLED=1 go test -race $(TESTFLAGS) ./...
+	CGO_ENABLED=1 go test -race -timeout 15m $(TESTFLAGS) ./...
 
 # Side by side with redis-cli --pipe; `make bench BENCH=200000` for a quick run,
 # PICTURE=file.svg for a picture.
