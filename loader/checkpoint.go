@@ -197,7 +197,9 @@ func (r *run) lastCheckpoint() Checkpoint {
 	if start := r.blockStart(); start != nil {
 		take(*start)
 	}
-	take(r.src.Mark())
+	if here := r.src.Mark(); here.N == next { // else it may be the end of a block
+		take(here)
+	}
 	at.mark.DB = r.rep.Position.DB
 	c := r.checkpointAt(at)
 	if !left && r.rep.Unknown == 0 {

@@ -70,6 +70,9 @@ func TestWaitOnANewConnection(t *testing.T) {
 				}
 				return []byte(":1\r\n")
 			case "PUBLISH":
+				if waits.Load() == 0 {
+					t.Error("PUBLISH on the first connection")
+				}
 				wrote.Store(true)
 				return []byte(cmp.Or(refusal, ":0\r\n"))
 			case "CLIENT":

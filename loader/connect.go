@@ -222,6 +222,19 @@ func (r *run) bringUp(g *greeting) error {
 	return g.must("SELECT", parser.AppendCommand(nil, words))
 }
 
+// connectTo tries once to make one more connection to a node.
+func (r *run) connectTo(addr string) (*greeting, error) {
+	g, err := connect(r.ctx, r.cfg, addr)
+	if err != nil {
+		return nil, err
+	}
+	if err = r.bringUpWithin(g); err == nil {
+		return g, nil
+	}
+	g.nc.Close()
+	return nil, err
+}
+
 // bringUpWithin is bringUp on a connection of which nothing bounds the time.
 func (r *run) bringUpWithin(g *greeting) error {
 	return g.within(r.ctx, func() error { return r.bringUp(g) })

@@ -33,12 +33,12 @@ func (r *run) open(g *greeting) error {
 		g.nc.Close()
 		return &ConnectError{Err: fmt.Errorf("%s is no node of a cluster", g.addr), Hint: "leave out -c: a cluster is recognised by itself"}
 	}
-	n := &node{addr: g.addr}
-	if err := r.bringUpWithin(g); err != nil { // earlier runs may have come into another database
+	n, made := &node{addr: g.addr}, []*greeting{g}
+	if r.bringUpWithin(g) != nil { // earlier runs may have come into another database
 		g.nc.Close()
-		return err
+		made = nil // the next one tells why
 	}
-	if err := r.fill(n, g); err != nil {
+	if err := r.fill(n, made...); err != nil {
 		return err
 	}
 	r.nodes = []*node{n}
@@ -54,13 +54,14 @@ func (r *run) enoughReplicas(s *Server) error {
 	return &ConnectError{Err: fmt.Errorf("%s has %d replicas, and %d are to be waited for", s.Addr, s.Health.Replicas, r.cfg.WaitReplicas)}
 }
 
-// fill makes the connections to a new node, but for those that are there.
+// fill makes the connections to a new node, but for those that are there. At
+// the start it waits for the node as Run does for the first one.
 func (r *run) fill(n *node, made ...*greeting) error {
 	for len(made) < max(r.cfg.Connections, 1) {
-		g, err := connect(r.ctx, r.cfg, n.addr)
-		if err == nil {
-			made = append(made, g)
-			err = r.bringUpWithin(g)
+		one := func() (*greeting, error) { return r.connectTo(n.addr) }
+		g, err := one()
+		if err != nil && r.rep.Server == nil {
+			g, err = r.beginWith(one)
 		}
 		if err != nil {
 			for _, g := range made {
@@ -68,6 +69,7 @@ func (r *run) fill(n *node, made ...*greeting) error {
 			}
 			return err
 		}
+		made = append(made, g)
 	}
 	r.newRow(n, &made[0].info)
 	for _, g := range made {

@@ -241,7 +241,7 @@ func (r *run) attach(p *pipeline, g *greeting) {
 		n.wait = r.replicasOf(g)
 	}
 	n.addr, n.server, p.id = g.addr, &g.info, g.info.ID
-	p.confirm.asked, p.confirm.anew = false, true // one of the connection before will not be answered
+	p.confirm.asked, p.confirm.anew = false, p.conn != nil // what the connection before had asked for will not be answered
 	p.conn = newConn(g.nc, p, r)
 	p.handed = 0
 	p.stall.restart()
