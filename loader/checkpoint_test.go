@@ -154,3 +154,27 @@ func TestCheckpointFails(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckpointBehindABlock: where all is settled that was read, and the load
+// ends behind a block, the place to read from is not the end of that block.
+func TestCheckpointBehindABlock(t *testing.T) {
+	server := redistest.Start(t)
+	cfg := resuming(server.Addr)
+	cfg.RetryFor = 100 * time.Millisecond
+	cfg.OnCheckpoint = func(Checkpoint) error { return nil }
+	src := &trickle{lines: script("SET a 1\nMULTI\nINCR n\nEXEC\nSET b 1"), ready: make(chan []byte)}
+	go func() {
+		for range 4 {
+			src.ready <- nil
+		}
+		for server.CLI("GET", "n") != "1" {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(50 * time.Millisecond) // it is answered
+		server.Kill()
+	}()
+	rep, err := Run(t.Context(), src, cfg)
+	if c := rep.Checkpoint; err == nil || c.Next != 5 || c.Mark.N == 3 || c.Mark.N == 4 {
+		t.Errorf("%v, %+v", err, c)
+	}
+}
