@@ -54,7 +54,7 @@ func TestClusterKeepsFiles(t *testing.T) {
 
 	c := start(t, append(args, "--rate", "5000", "--rejects", bad, "--replies", replies, input)...)
 	c.stdin.Close()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	go func() { c.cmd.Wait(); cancel() }()
 	moved, err := cluster.MigrateSlots(ctx, rand.New(rand.NewPCG(1, 2)), time.Millisecond)
 	if err != nil || moved == 0 {

@@ -31,9 +31,12 @@ func TestLostConnectionWhileReplicasAreWaitedFor(t *testing.T) {
 			}
 			return nil
 		}
+		begun := make(chan struct{})
+		cfg.OnConnect = func(*Server) { close(begun) }
 		replica.Hold()
 		go func() {
 			defer close(struck)
+			<-begun
 			time.Sleep(300 * time.Millisecond)
 			if away {
 				master.CLI("CLIENT", "KILL", "TYPE", "replica")

@@ -375,15 +375,24 @@ func TestBlocksThroughLostConnections(t *testing.T) {
 		cfg.Connections, cfg.Window, cfg.Rate = connections, 100, 4000
 		ended := make(chan struct{})
 		killer := make(chan struct{})
+		settled := make(chan struct{}, 1)
+		cfg.OnSettled = func(*Batch) error {
+			select {
+			case settled <- struct{}{}:
+			default:
+			}
+			return nil
+		}
 		go func() {
 			defer close(killer)
 			for {
 				select {
 				case <-ended:
 					return
-				case <-time.After(20 * time.Millisecond):
-					server.CLI("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+				case <-settled: // it has come further since the last time
 				}
+				time.Sleep(20 * time.Millisecond)
+				server.CLI("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
 			}
 		}()
 		rep, err := Run(context.Background(), script(text.String()), cfg)
