@@ -107,6 +107,8 @@ func TestServerDiesInMidLoad(t *testing.T) {
 	for s.CLI("-n", "3", "EXISTS", "key:5000") != "1" {
 		time.Sleep(time.Millisecond)
 	}
+	s.Stop()
+	time.Sleep(300 * time.Millisecond) // something is sent and not answered
 	s.Kill()
 	c.expect(exitLost, "connection to "+regexp.QuoteMeta(s.Addr)+" lost", `^errors: 0, replies: \d+$`)
 	var acknowledged, refused, unknown, notSent, skip int
