@@ -37,10 +37,11 @@ func (r *run) adopt(t *topology) error {
 		}
 		masters[i] = n
 	}
-	owners := new(slotMap)
+	owners := new([parser.Slots]*node)
 	for slot, i := range t.owner {
 		if i > 0 {
-			owners.set(slot, masters[i-1])
+			owners[slot] = masters[i-1]
+			masters[i-1].slot = slot
 		}
 	}
 	r.router.owners = owners
@@ -82,7 +83,10 @@ func (r *run) prune() {
 	if owners == nil {
 		return
 	}
-	has := owners.holders()
+	has := map[*node]bool{}
+	for _, n := range owners {
+		has[n] = true
+	}
 	drop := func(n *node) bool { return !has[n] && !slices.ContainsFunc(n.pipes, busy) }
 	for _, p := range r.pipes {
 		if drop(p.node) {
@@ -155,7 +159,7 @@ func (r *run) importer(p *pipeline, u *unit, waiting map[int]bool) (to *pipeline
 	case r.router.owners == nil:
 	case ok && !waiting[d.slot]:
 		if n, err := r.nodeAt(announced(d.addr, p.node.addr)); err == nil {
-			return n.pipeOf(d.slot), true
+			return n.pipes[d.slot%len(n.pipes)], true
 		}
 		waiting[d.slot] = true
 	case u.fornow:
@@ -186,7 +190,7 @@ func (r *run) moveSlots(moved []redirect) error {
 		if err != nil {
 			return err
 		}
-		r.router.owners.set(slot, n)
+		r.router.owners[slot], n.slot = n, slot
 	}
 	return nil
 }
