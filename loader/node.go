@@ -88,6 +88,8 @@ func (r *run) targetOf(p *pipeline, u *unit) *pipeline {
 		return p
 	case len(u.keys) > 0:
 		return r.pipeOf(parser.Slot(u.keys[0]))
+	case u.open && p == r.blockPipe && r.block.Open && r.router.pinned: // its keys are still to come
+		return r.pipeOf(r.router.slot)
 	case p.conn.closed && r.router.owners != nil:
 		return r.pipeOf(p.node.slot) // its successor
 	}

@@ -227,12 +227,19 @@ func (r *run) pin(keys [][]byte) error {
 	if len(keys) > 0 {
 		t.slot = parser.Slot(keys[0])
 	}
-	r.blockPipe = r.pipeOf(t.slot)
+	r.blockPipe = nil
 	for i := range t.withheld {
 		w := &t.withheld[i]
-		p, err := r.room(ofBlock, w.mark.N, w.pos, len(w.resp)+w.origin.size(), &w.mark)
+		at := ofBlock
+		if i == 0 {
+			at = t.slot // which may move while there is no room
+		}
+		p, err := r.room(at, w.mark.N, w.pos, len(w.resp)+w.origin.size(), &w.mark)
 		if err != nil {
 			return err
+		}
+		if i == 0 {
+			r.blockPipe = p
 		}
 		p.batch.resp = append(p.batch.resp, w.resp...)
 		p.batch.add(w.mark.N, w.pos, w.class, 0)
