@@ -37,6 +37,7 @@ type place struct {
 	record int32
 	line   int32
 	class  parser.Class
+	index  uint8 // among the commands of its record; 255 stands for all from there on
 	flags  uint16
 }
 
@@ -171,6 +172,7 @@ func (b *Batch) append(c *parser.Command, block int64) {
 		b.resp = parser.AppendCommand(b.resp, c.Args)
 	}
 	b.add(c.N, c.Pos, c.Op.Class, 0)
+	b.places[len(b.places)-1].index = uint8(min(c.Index, math.MaxUint8))
 	if b.traced {
 		b.trace(originOf(c, block))
 	}

@@ -87,7 +87,8 @@ func (r *run) prune() {
 	for _, n := range owners {
 		has[n] = true
 	}
-	drop := func(n *node) bool { return !has[n] && !slices.ContainsFunc(n.pipes, busy) }
+	needed := func(p *pipeline) bool { return busy(p) || r.block.Open && p == r.blockPipe }
+	drop := func(n *node) bool { return !has[n] && !slices.ContainsFunc(n.pipes, needed) }
 	for _, p := range r.pipes {
 		if drop(p.node) {
 			p.node.describe()
@@ -149,25 +150,57 @@ func (r *run) follow(work []*salvage) (all bool, err error) {
 	return all, err
 }
 
-// importer returns the pipeline that a unit of p is sent to, and whether it
-// must ask: a command that was answered ASK goes to the node that imports its
-// slot, unless one before it waits until all of the slot has moved. These slots
-// are noted in waiting.
-func (r *run) importer(p *pipeline, u *unit, waiting map[int]bool) (to *pipeline, asks bool) {
+// redirects is what has been decided about the slots and keys of the units that
+// are sent again in one go.
+type redirects struct {
+	waiting map[int]bool         // slots of which a unit waits until they have moved
+	asked   map[string]*pipeline // keys that are with the node that imports their slot
+}
+
+func newRedirects() *redirects { return &redirects{map[int]bool{}, map[string]*pipeline{}} }
+
+// importer returns the pipeline that a unit is sent to, and whether it must ask:
+// a command that was answered ASK goes to the node that imports its slot, unless
+// one before it waits until all of the slot has moved. A later command on its key
+// follows it there, so that it does not overtake it on the way to the owner.
+func (r *run) importer(u *unit, known *redirects) (to *pipeline, asks bool) {
+	if r.router.owners == nil {
+		return r.targetOf(u), false
+	}
+	if p := known.importerOf(u); p != nil {
+		return p, true
+	}
 	d, ok := u.ask()
 	switch {
-	case r.router.owners == nil:
-	case ok && !waiting[d.slot]:
-		if n, err := r.nodeAt(announced(d.addr, p.node.addr)); err == nil {
-			return n.pipes[d.slot%len(n.pipes)], true
+	case ok && !known.waiting[d.slot]:
+		if n, err := r.nodeAt(announced(d.addr, u.w.p.node.addr)); err == nil {
+			p := n.pipes[d.slot%len(n.pipes)]
+			for _, key := range u.keys {
+				known.asked[string(key)] = p
+			}
+			return p, true
 		}
-		waiting[d.slot] = true
+		known.waiting[d.slot] = true
 	case u.fornow:
 		for _, key := range u.keys {
-			waiting[parser.Slot(key)] = true
+			known.waiting[parser.Slot(key)] = true
 		}
 	}
-	return r.targetOf(p, u), false
+	return r.targetOf(u), false
+}
+
+// importerOf returns where the keys of a command are that an earlier one has
+// asked for; nil if none has, or if the slot is waited for.
+func (known *redirects) importerOf(u *unit) *pipeline {
+	if len(u.parts) != 1 {
+		return nil
+	}
+	for _, key := range u.keys {
+		if p := known.asked[string(key)]; p != nil && !known.waiting[parser.Slot(key)] {
+			return p
+		}
+	}
+	return nil
 }
 
 // mostHops is how many nodes may say, one after the other, that the next one has

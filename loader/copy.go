@@ -12,32 +12,28 @@ type outgoing struct {
 	b *Batch
 }
 
-// copyAgain copies what the plans send into new batches, and leaves the old
-// places empty: from now on it counts there. A block without its end comes
-// last: what follows on its pipeline will be part of it. The end of one is in
-// the batch of its pipeline, that of another is still to be read.
-func (r *run) copyAgain(work []*salvage) (copies []outgoing) {
-	current, waiting := map[*pipeline]*Batch{}, map[int]bool{}
+// copyAgain copies what the plan sends into new batches, in the order of the
+// input, and leaves the old places empty: from now on the copies count. A
+// transaction without its end comes last: what follows on its connection will
+// be part of it.
+func (r *run) copyAgain(plan *plan) (copies []outgoing) {
+	current, redirects := map[*pipeline]*Batch{}, newRedirects()
 	reading := r.blockPipe
-	for _, open := range []bool{false, true} {
-		for _, w := range work {
-			for _, u := range w.plan.units {
-				if !u.send || u.open != open {
-					continue
-				}
-				p, asks := r.importer(w.p, u, waiting)
-				if asks {
-					copies = r.asking(copies, current, p, u)
-				}
-				if open {
-					p.sentOpen = true
-				}
-				if open && w.p == reading {
-					r.blockPipe = p
-				}
-				copies = r.copyUnit(copies, current, p, u)
+	for _, u := range plan.units {
+		if !u.send {
+			continue
+		}
+		p, asks := r.importer(u, redirects)
+		if asks {
+			copies = r.asking(copies, current, p, u)
+		}
+		if u.open {
+			p.sentOpen = true
+			if u.w.p == reading {
+				r.blockPipe = p
 			}
 		}
+		copies = r.copyUnit(copies, current, p, u)
 	}
 	return copies
 }
@@ -96,6 +92,7 @@ func (r *run) move(b *Batch, from part, reruns bool) {
 	}
 	b.resp = append(b.resp, from.b.bytesOf(from.i)...)
 	b.add(from.b.N(from.i), from.b.Pos(from.i), old.class, flags)
+	b.places[b.Len()-1].index = old.index
 	b.trace(from.b.originOf(from.i))
 	b.plain = false
 	old.flags |= moved

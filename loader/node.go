@@ -81,8 +81,9 @@ func (r *run) fill(n *node, made ...*greeting) error {
 	return nil
 }
 
-// targetOf returns the pipeline for a unit that p had.
-func (r *run) targetOf(p *pipeline, u *unit) *pipeline {
+// targetOf returns the pipeline for a unit that is sent again.
+func (r *run) targetOf(u *unit) *pipeline {
+	p := u.w.p
 	switch {
 	case r.alone():
 		return p

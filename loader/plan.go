@@ -2,7 +2,9 @@ package loader
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
 
 	"respipe/parser"
 )
@@ -11,7 +13,8 @@ import (
 // must be sent again, because an answer was not final or because the
 // connection broke, the plan says what else must be, so that commands on one
 // key still take effect in the order of the input. It is the one place where
-// this is decided.
+// this is decided, for all connections at once: when slots have moved, commands
+// on one key lie in the flights of two nodes.
 //
 // Sent again is what was refused for now, what was never answered, and every
 // later command that shares a key with one of these. Of the later ones some
@@ -23,12 +26,12 @@ type plan struct {
 	unsure   []*unit // not repeatable, and may have run
 	gone     bool    // bytes that would have to be sent again are not kept
 	anything bool
-	lossy    bool
 }
 
 // unit is what is sent again as a whole: a command, or a block from its MULTI
 // to its EXEC.
 type unit struct {
+	w          *salvage // whose flight it is from
 	parts      []part
 	fate       fate // of a block: of its EXEC
 	open       bool // a block without its end
@@ -50,11 +53,14 @@ type part struct {
 	answered bool
 }
 
-// newPlan looks at a flight of a connection that has written so many bytes.
-// Lossy says that the server is gone, and what it answered may be, too.
-func newPlan(all []flown, written int64, lossy bool) *plan {
-	p := &plan{lossy: lossy}
-	p.collect(all, written)
+// newPlan looks at flights. Its units are in the order of the input, but for a
+// transaction without its end, which is the last.
+func newPlan(work ...*salvage) *plan {
+	p := &plan{}
+	for _, w := range work {
+		p.collect(w)
+	}
+	slices.SortStableFunc(p.units, (*unit).compare)
 	p.keepRefused()
 	p.choose()
 	p.foresee()
@@ -81,11 +87,24 @@ func (p *plan) first() int64 {
 	return 0
 }
 
-// collect makes the units.
-func (p *plan) collect(all []flown, written int64) {
+// compare is negative if u stands before v.
+func (u *unit) compare(v *unit) int {
+	if u.open != v.open {
+		if u.open {
+			return 1
+		}
+		return -1
+	}
+	a, b := u.parts[0], v.parts[0]
+	return cmp.Or(cmp.Compare(a.b.N(a.i), b.b.N(b.i)), cmp.Compare(a.b.places[a.i].index, b.b.places[b.i].index))
+}
+
+// collect makes the units of a flight.
+func (p *plan) collect(w *salvage) {
 	var ops parser.Ops
 	var open *unit
-	for _, f := range all {
+	first := len(p.units)
+	for _, f := range w.all {
 		failed := failedPlaces(f.Batch)
 		for i := range f.places {
 			flags, class := f.places[i].flags, f.places[i].class
@@ -95,11 +114,11 @@ func (p *plan) collect(all []flown, written int64) {
 			}
 			u := open
 			if u == nil {
-				u = &unit{repeatable: true}
+				u = &unit{w: w, repeatable: true}
 				p.units = append(p.units, u)
 			}
 			u.take(part{f.Batch, i, i < f.got}, failed[i], &ops)
-			u.fate = fateOf(i < f.got, f.start+int64(f.places[i].end) <= written)
+			u.fate = fateOf(i < f.got, f.start+int64(f.places[i].end) <= w.written)
 			switch {
 			case open == nil && class == parser.Multi && !failed[i]:
 				open, u.open = u, true
@@ -116,8 +135,8 @@ func (p *plan) collect(all []flown, written int64) {
 	if open != nil {
 		open.fate = notSent // without its end it did not run
 	}
-	for _, u := range p.units {
-		if p.lossy && u.fate == gotReply && !u.failed {
+	for _, u := range p.units[first:] {
+		if w.lossy && u.fate == gotReply && !u.failed {
 			u.fate = unknown
 		}
 		switch {
@@ -284,10 +303,10 @@ func (u *unit) ask() (d redirect, ok bool) {
 	return d, ok && d.ask
 }
 
-// commands counts what is sent again.
-func (p *plan) commands() (n int) {
+// commandsOfLost counts what is sent again of lost connections.
+func (p *plan) commandsOfLost() (n int) {
 	for _, u := range p.units {
-		if u.send {
+		if u.send && u.w.lost {
 			n += len(u.parts)
 		}
 	}

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -79,7 +80,7 @@ func TestPlan(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			all, written := flightOf(test.flight)
-			p := newPlan(all, written, false)
+			p := newPlan(&salvage{all: all, written: written})
 			var send, unsure, rerun, stays []string
 			for _, u := range p.units {
 				u.explain()
@@ -106,6 +107,66 @@ func TestPlan(t *testing.T) {
 				if pair[0] != pair[1] {
 					t.Errorf("sent %v, unsure %v, rerun %v, stay refused %v", send, unsure, rerun, stays)
 					break
+				}
+			}
+		})
+	}
+}
+
+// TestPlanOfSeveralConnections: a line has the connection, the number of its
+// record and its index there, what became of it as in flightOf, and the command.
+// What is sent again is in the order of the input, whatever the order of the
+// connections, and keys are looked at over all of them.
+func TestPlanOfSeveralConnections(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		flights string
+		send    string
+		stays   string
+	}{
+		{name: "refused there, read later here", flights: "b 3.0 .APPEND k 2\na 2.0 ~APPEND k 1", send: "2.0 3.0"},
+		{name: "of one record", flights: "b 2.1 .APPEND k 2\na 2.0 ~APPEND k 1\nb 2.2 .APPEND k 3", send: "2.0 2.1 2.2"},
+		{name: "three connections", flights: "c 3.0 .SET k 3\nb 2.0 ~SET k 2\na 1.0 ~SET k 1\na 4.0 +SET l 1", send: "1.0 2.0 3.0"},
+		{name: "it ran on another connection", flights: "b 3.0 +SET k 2\na 2.0 ~SET k 1", send: "2.0 3.0"},
+		{name: "it ran there and cannot run twice", flights: "b 3.0 +APPEND k 2\na 2.0 ~SET k 1\nc 1.0 ~SET k 0", stays: "1.0 2.0"},
+		{name: "an open transaction is the last", flights: "a 3.0 +MULTI\na 4.0 +SET k 1\nb 5.0 .SET k 0\nb 2.0 ~SET k 0", send: "2.0 5.0 3.0 4.0"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			work := map[string]*salvage{}
+			for _, line := range strings.Split(test.flights, "\n") {
+				conn, rest, _ := strings.Cut(line, " ")
+				place, rest, _ := strings.Cut(rest, " ")
+				all, _ := flightOf(rest)
+				var n int64
+				var index uint8
+				fmt.Sscanf(place, "%d.%d", &n, &index)
+				all[0].mark.N, all[0].places[0].index = n, index
+				if work[conn] == nil {
+					work[conn] = &salvage{written: everWritten}
+				}
+				work[conn].all = append(work[conn].all, all...)
+			}
+			for _, order := range []string{"a b c", "c b a", "b a c"} {
+				var all []*salvage
+				for _, conn := range strings.Fields(order) {
+					if w := work[conn]; w != nil {
+						all = append(all, w)
+					}
+				}
+				var send, stays []string
+				for _, u := range newPlan(all...).units {
+					for _, part := range u.parts {
+						place := fmt.Sprintf("%d.%d", part.b.N(part.i), part.b.places[part.i].index)
+						if u.send {
+							send = append(send, place)
+						}
+						if u.why != "" {
+							stays = append(stays, place)
+						}
+					}
+				}
+				if strings.Join(send, " ") != test.send || strings.Join(stays, " ") != test.stays {
+					t.Errorf("connections %s: sent %v, stay refused %v", order, send, stays)
 				}
 			}
 		})

@@ -22,21 +22,29 @@ func (r *run) proceed() error {
 	}
 	r.recovering = true
 	defer func() { r.recovering = false }()
-	if r.underWay() || r.lost != nil {
-		return r.ending()
+	for !r.underWay() && r.lost == nil && r.recoverOnce() {
 	}
+	return r.ending()
+}
+
+// recoverOnce does one step of what proceed sees to, and reports whether there
+// may be another: one that nothing is waited for, so that no event would come to
+// do it.
+func (r *run) recoverOnce() (more bool) {
 	switch {
 	case r.mustRecover() && r.unfinished() != nil:
 		r.resending = false // all of it is answered, and the rest of the block goes first
 	case slices.ContainsFunc(r.pipes, isDown):
 		r.resume()
+		return true
 	case r.halts():
 	case slices.ContainsFunc(r.pipes, mustSendAgain):
 		r.sendAgain()
+		return true
 	case r.resending:
 		r.resending, r.since = false, time.Time{}
 	}
-	return r.ending()
+	return false
 }
 
 func isDown(p *pipeline) bool { return p.down != nil }
@@ -65,10 +73,12 @@ func (r *run) catchUp() error {
 
 // salvage is what a pipeline had that is not settled.
 type salvage struct {
-	p    *pipeline
-	all  []flown
-	plan *plan
+	p       *pipeline
+	all     []flown
+	written int64 // bytes that its connection has written
+	plan    *plan // of a lost connection: whether the load may go on
 
+	lost  bool     // its connection is
 	lossy bool     // the server is gone, and what it has answered may be, too
 	hold  []*Batch // that wait for replicas
 }
@@ -89,12 +99,7 @@ const everWritten, neverHanded = math.MaxInt64 / 4, math.MaxInt64 / 2
 // been tried for too long.
 func (r *run) sendAgain() {
 	tired := !r.since.IsZero() && time.Since(r.since) > r.cfg.RetryFor
-	var work []*salvage
-	for _, p := range r.pipes {
-		if mustSendAgain(p) {
-			work = append(work, &salvage{p: p, all: p.conn.flight()})
-		}
-	}
+	work := r.refusedFlights()
 	if !tired {
 		redirected, err := r.follow(work)
 		if (!redirected || err != nil || !r.since.IsZero()) && r.sleep(r.pauseBefore()) != nil || err != nil {
@@ -104,31 +109,63 @@ func (r *run) sendAgain() {
 			r.since, r.pause = time.Now(), firstPause
 		}
 	}
+	forgetFlights(work)
+	if tired {
+		for _, w := range work {
+			r.finishFlight(w)
+			w.holdAgain()
+		}
+		r.since = time.Time{} // what is refused later is tried for as long
+		return
+	}
+	r.resend(work, nil)
+}
+
+// refusedFlights returns the flights in which something was refused for now.
+func (r *run) refusedFlights() (work []*salvage) {
+	for _, p := range r.pipes {
+		if mustSendAgain(p) {
+			work = append(work, &salvage{p: p, all: p.conn.flight(), written: everWritten}) // all of it was answered
+		}
+	}
+	return work
+}
+
+// forgetFlights makes the connections forget what refusedFlights has returned.
+func forgetFlights(work []*salvage) {
 	for _, w := range work {
 		w.p.conn.forgetFlight()
 		w.p.redo, w.p.held = false, false
 	}
-	if tired {
-		for _, w := range work {
-			r.finishFlight(w)
-		}
-		return
-	}
+}
+
+// resend sends again what must be of the work, in the order of the input over
+// all connections. Pipelines that have lost their connection get the fresh one.
+func (r *run) resend(work []*salvage, fresh map[*pipeline]*greeting) *plan {
 	work = r.withUnsent(work)
-	for _, w := range work {
-		w.plan = newPlan(w.all, everWritten, false) // all of it was answered
-		for _, u := range w.plan.units {
-			u.explain()
-		}
+	plan := newPlan(work...)
+	for _, u := range plan.units {
+		u.explain()
 	}
-	copies := r.copyAgain(work)
+	copies := r.copyAgain(plan)
 	for _, w := range work {
 		r.finishFlight(w)
-		w.holdAgain()
+	}
+	for _, w := range work {
+		if g := fresh[w.p]; g != nil {
+			r.attach(w.p, g)
+		}
+		if !w.p.conn.closed {
+			w.holdAgain()
+		}
+	}
+	if r.block.Open && r.blockPipe != nil && r.blockPipe.conn.closed { // nothing of its transaction was sent again
+		r.blockPipe = r.pipeOf(r.router.slot)
 	}
 	r.resending = len(copies) > 0
 	r.sendCopies(copies)
 	r.prune()
+	return plan
 }
 
 // pauseBefore returns how long to wait before what was refused for now is sent
@@ -157,7 +194,7 @@ func (r *run) withUnsent(work []*salvage) []*salvage {
 		at := slices.IndexFunc(work, func(w *salvage) bool { return w.p == p })
 		if at < 0 {
 			at = len(work)
-			work = append(work, &salvage{p: p})
+			work = append(work, &salvage{p: p, written: everWritten})
 		}
 		b.start = neverHanded
 		work[at].all = append(work[at].all, flown{Batch: b})
@@ -227,7 +264,7 @@ func (r *run) leave(p *pipeline) {
 		}
 	}
 	r.rep.Bytes += p.conn.written
-	p.unanswered, p.redo, p.held = 0, false, false
+	p.unanswered, p.redo, p.held, p.sentOpen = 0, false, false, false
 	r.tune.lost()
 }
 

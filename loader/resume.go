@@ -34,32 +34,12 @@ func (r *run) resume() {
 	for _, w := range work {
 		r.countResumed(w)
 	}
-	work = r.withUnsent(work)
-	commands := 0
-	for _, w := range work {
-		if !w.p.conn.closed { // of this one, what was not handed over
-			w.plan = newPlan(w.all, everWritten, false)
-			continue
-		}
-		w.plan = newPlan(w.all, w.p.conn.written, w.lossy)
-		commands += w.plan.commands()
-	}
-	copies := r.copyAgain(work)
-	for _, w := range work {
-		r.finishFlight(w)
-	}
-	r.resending = false
-	for _, w := range work {
-		if g := fresh[w.p]; g != nil {
-			r.attach(w.p, g)
-			w.holdAgain()
-		}
-	}
+	refused := r.refusedFlights() // on other connections: the topology may be another now
+	forgetFlights(refused)
+	plan := r.resend(append(work, refused...), fresh)
 	if anything {
-		r.note(fmt.Sprintf("connected again, %d commands are sent again", commands))
+		r.note(fmt.Sprintf("connected again, %d commands are sent again", plan.commandsOfLost()))
 	}
-	r.sendCopies(copies)
-	r.prune()
 }
 
 // giveUp leaves a connection that is lost and looks at what was under way. The
@@ -68,8 +48,8 @@ func (r *run) giveUp(p *pipeline) (*salvage, error) {
 	cause := p.down
 	p.down = nil
 	r.leave(p)
-	w := &salvage{p: p, all: p.conn.flight()}
-	w.plan = newPlan(w.all, p.conn.written, false)
+	w := &salvage{p: p, all: p.conn.flight(), written: p.conn.written, lost: true}
+	w.plan = newPlan(w)
 	if may, why := r.mayResume(p, cause, w.plan); !may {
 		return nil, &LostError{Addr: p.node.addr, Err: cause, Why: why}
 	}
@@ -110,7 +90,7 @@ func (r *run) lookAtSuccessors(work []*salvage, fresh map[*pipeline]*greeting) e
 			continue
 		}
 		w.lossy = true
-		w.plan = newPlan(w.all, w.p.conn.written, true)
+		w.plan = newPlan(w)
 		if why := r.cannotRepeat(w.plan); why != "" {
 			closeAll(fresh)
 			return &LostError{Addr: n.addr, Err: w.p.cause, Why: why}

@@ -121,7 +121,7 @@ func TestTheEndOfABlockGoesBeforeARedo(t *testing.T) {
 	r.pipes = []*pipeline{open, refused}
 	r.router.owners = new([parser.Slots]*node)
 	r.block = OpenBlock{Open: true}
-	r.stopped = errString("the test is over") // when the redo's turn has come
+	r.lost = errString("the test is over") // when the turn of the redo has come
 	r.catchUp()
 	if open.batch != nil || open.sentOpen || open.unanswered != 1 {
 		t.Errorf("the end of the block was not sent: %+v", open)

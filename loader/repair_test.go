@@ -1,0 +1,218 @@
+package loader
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"respipe/parser"
+)
+
+// A master fails while a transaction is open on it. Its successor gets all of
+// the transaction, and what follows is retried, sent to all nodes and sent on
+// new connections as before.
+func TestFailoverInsideTransaction(t *testing.T) {
+	for _, then := range []string{"BUSY", "FLUSHALL", "lost"} {
+		t.Run(then, func(t *testing.T) {
+			low, high := keyIn(true), keyIn(false)
+			var failed, once atomic.Bool
+			slots := func() []slotRange {
+				if failed.Load() {
+					return halves("b:1", "c:1")()
+				}
+				return halves("a:1", "c:1")()
+			}
+			nodes := map[string]*scripted{
+				"a:1": {slots: slots, reply: transactions(3)},
+				"b:1": {slots: slots, reply: transactions(3)},
+				"c:1": {slots: slots, reply: func(n *scripted, args []string) []byte {
+					if then != "FLUSHALL" && once.CompareAndSwap(false, true) {
+						if then == "BUSY" {
+							return []byte("-BUSY later\r\n")
+						}
+						return nil
+					}
+					return acceptAll(n, args)
+				}},
+			}
+			cfg := scriptedCluster(t, nodes)
+			cfg.Window = 1
+			text := fmt.Sprintf("MULTI\nSET %[1]s 1\nSET %[1]s 2\nSET %[1]s 3\nEXEC\n", low)
+			wantC := ""
+			if then == "FLUSHALL" {
+				text, wantC = text+"FLUSHALL\n", "FLUSHALL, "
+			}
+			for i := range 4 {
+				text += fmt.Sprintf("SET %s %d\n", high, i)
+			}
+			src := script(text)
+			src.before = func(n int64) {
+				if n == 4 {
+					eventuallyExecuted(t, nodes["a:1"], "MULTI, SET "+low+" 1")
+					failed.Store(true)
+					nodes["a:1"].cut(true)
+				}
+			}
+			rep, err := runWithin(t, 20*time.Second, t.Context(), src, cfg)
+			if err != nil || rep.Errors > 0 {
+				t.Errorf("%v, %d errors, %v", err, rep.Errors, kindTexts(rep))
+			}
+			account(t, rep)
+			wantB := strings.ReplaceAll("MULTI, SET k 1, SET k 2, SET k 3, EXEC", "k", low)
+			wantC += strings.ReplaceAll("SET k 0, SET k 1, SET k 2, SET k 3", "k", high)
+			if b, c := nodes["b:1"].executed(), nodes["c:1"].executed(); !strings.HasPrefix(b, wantB) || c != wantC {
+				t.Errorf("b executed %s\nc executed %s", b, c)
+			}
+		})
+	}
+}
+
+// eventuallyExecuted waits until the log of a node begins so.
+func eventuallyExecuted(t *testing.T, n *scripted, prefix string) {
+	for end := time.Now().Add(10 * time.Second); !strings.HasPrefix(n.executed(), prefix); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Errorf("%s executed %s, not %s", n.addr, n.executed(), prefix)
+			return
+		}
+	}
+}
+
+// chunks is a Source of lines that come in chunks: the first two lines at once,
+// the others when ready brings something.
+type chunks struct {
+	*lines
+	ready chan []byte
+}
+
+func (s *chunks) Next(c *parser.Command) error {
+	if s.n >= 2 {
+		if _, ok, err := s.wait(s.ready); err != nil || !ok {
+			if err == nil {
+				err = io.EOF
+			}
+			return err
+		}
+	}
+	return s.lines.Next(c)
+}
+
+// The slots of two keys have moved, one to the node that the other leaves, and
+// the nodes do not agree for a while. What is read meanwhile for a key runs
+// behind what was refused before, wherever each of them was to go first.
+func TestOrderWhileTwoSlotsMove(t *testing.T) {
+	k, m := keyIn(false), keyIn(true) // at first k lies on a, m on b
+	ks, ms := parser.Slot([]byte(k)), parser.Slot([]byte(m))
+	var moved, agreed atomic.Bool
+	slots := func(me string) func() []slotRange {
+		return func() []slotRange {
+			if !moved.Load() {
+				return halves("b:1", "a:1")()
+			}
+			owner := "c:1"
+			if me == "c:1" && !agreed.Load() {
+				owner = "b:1"
+			}
+			half := parser.Slots / 2
+			return []slotRange{{0, ms - 1, "b:1"}, {ms, ms, owner}, {ms + 1, half - 1, "b:1"}, {half, ks - 1, "a:1"}, {ks, ks, "b:1"}, {ks + 1, parser.Slots - 1, "a:1"}}
+		}
+	}
+	reply := func(n *scripted, args []string) []byte {
+		if !moved.Load() {
+			time.Sleep(30 * time.Millisecond) // so that both commands are sent
+			moved.Store(true)
+		}
+		slot, owner := parser.Slot([]byte(args[1])), n.addr
+		switch slot {
+		case ks:
+			owner = "b:1"
+		case ms:
+			owner = "c:1"
+		}
+		if owner != n.addr {
+			return fmt.Appendf(nil, "-MOVED %d %s\r\n", slot, owner)
+		}
+		return acceptAll(n, args)
+	}
+	nodes := map[string]*scripted{"a:1": {slots: slots("a:1"), reply: reply}, "b:1": {slots: slots("b:1"), reply: reply}, "c:1": {slots: slots("c:1"), reply: reply}}
+	src := &chunks{script(fmt.Sprintf("SET %s 1\nAPPEND %s 1\nAPPEND %s 2", m, k, k)), make(chan []byte, 1)}
+	go func() {
+		for !moved.Load() {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(50 * time.Millisecond) // meanwhile the nodes were asked in vain
+		src.ready <- nil
+		time.Sleep(100 * time.Millisecond)
+		agreed.Store(true)
+		close(src.ready)
+	}()
+	rep, err := runWithin(t, 20*time.Second, t.Context(), src, scriptedCluster(t, nodes))
+	if err != nil || rep.Acknowledged != 3 || rep.Errors > 0 {
+		t.Errorf("%v, %+v, %v", err, rep, kindTexts(rep))
+	}
+	if got, want := nodes["b:1"].executed(), strings.ReplaceAll("APPEND k 1, APPEND k 2", "k", k); got != want {
+		t.Errorf("b executed %s, want %s", got, want)
+	}
+}
+
+// A redirect to a node that cannot be reached is given up after RetryFor. What
+// is refused for now later is retried for as long again.
+func TestRetriesAfterOneWasGivenUp(t *testing.T) {
+	low, high := keyIn(true), keyIn(false)
+	var busy atomic.Bool
+	nodes := map[string]*scripted{
+		"a:1": {slots: halves("a:1", "c:1"), reply: func(n *scripted, args []string) []byte {
+			return fmt.Appendf(nil, "-MOVED %d gone:1\r\n", parser.Slot([]byte(low)))
+		}},
+		"c:1": {slots: halves("a:1", "c:1"), reply: func(n *scripted, args []string) []byte {
+			if args[2] == "3" && busy.CompareAndSwap(false, true) {
+				return []byte("-BUSY once\r\n")
+			}
+			return acceptAll(n, args)
+		}},
+	}
+	cfg := scriptedCluster(t, nodes)
+	cfg.Window, cfg.RetryFor = 1, 150*time.Millisecond
+	text := "SET " + low + " 0\n"
+	for i := range 6 {
+		text += fmt.Sprintf("SET %s %d\n", high, i)
+	}
+	rep, err := runWithin(t, 10*time.Second, t.Context(), script(text), cfg)
+	if err != nil || rep.Errors != 1 || rep.Acknowledged != 6 {
+		t.Errorf("%v, %d errors, %d acknowledged, %v", err, rep.Errors, rep.Acknowledged, kindTexts(rep))
+	}
+}
+
+// Nodes that do not agree for a moment are asked again, with a timeout and
+// without.
+func TestRedirectWithoutTimeout(t *testing.T) {
+	low := keyIn(true)
+	for _, timeout := range []time.Duration{30 * time.Second, 0} {
+		var begun, agreed atomic.Bool
+		after := func(done *atomic.Bool) func() []slotRange {
+			return func() []slotRange {
+				if done.Load() {
+					return halves("b:1", "a:1")()
+				}
+				return halves("a:1", "a:1")()
+			}
+		}
+		nodes := map[string]*scripted{
+			"a:1": {slots: after(&begun), reply: func(n *scripted, args []string) []byte {
+				if begun.CompareAndSwap(false, true) {
+					time.AfterFunc(100*time.Millisecond, func() { agreed.Store(true) })
+				}
+				return fmt.Appendf(nil, "-MOVED %d b:1\r\n", parser.Slot([]byte(low)))
+			}},
+			"b:1": {slots: after(&agreed), reply: acceptAll},
+		}
+		cfg := scriptedCluster(t, nodes)
+		cfg.Timeout = timeout
+		rep, err := runWithin(t, 4*time.Second, t.Context(), script("SET "+low+" 1"), cfg)
+		if err != nil || rep.Acknowledged != 1 {
+			t.Errorf("timeout %v: %v, %+v", timeout, err, rep)
+		}
+	}
+}
