@@ -11,6 +11,44 @@ import (
 	"respipe/parser"
 )
 
+// A command for all nodes goes to those that are masters when everything before
+// it is answered; one for all connections, to those that there are then.
+func TestBroadcastGoesToTheMastersOfNow(t *testing.T) {
+	low := keyIn(true)
+	for _, row := range []struct {
+		command   string
+		successor string // of node a
+		log       map[string]string
+	}{
+		{"FLUSHALL", "b:1", map[string]string{"b:1": "SET 1, FLUSHALL, SET 2", "c:1": "FLUSHALL"}},
+		{"SCRIPT LOAD x", "b:1", map[string]string{"b:1": "SET 1, SCRIPT LOAD x, SET 2", "c:1": "SCRIPT LOAD x"}},
+		{"CLIENT SETNAME x", "b:1", map[string]string{"b:1": "SET 1, CLIENT SETNAME x, SET 2", "c:1": "CLIENT SETNAME x"}},
+		{"FLUSHALL", "c:1", map[string]string{"c:1": "SET 1, FLUSHALL, SET 2"}},
+		{"CLIENT SETNAME x", "c:1", map[string]string{"c:1": "SET 1, CLIENT SETNAME x, SET 2"}},
+	} {
+		t.Run(row.command+" "+row.successor, func(t *testing.T) {
+			nodes := map[string]*scripted{
+				"a:1": {slots: halves("a:1", "c:1"), reply: func(n *scripted, args []string) []byte {
+					return fmt.Appendf(nil, "-MOVED %d %s\r\n", parser.Slot([]byte(low)), row.successor)
+				}},
+				"b:1": {slots: halves(row.successor, "c:1"), reply: acceptAll},
+				"c:1": {slots: halves(row.successor, "c:1"), reply: acceptAll},
+			}
+			text := fmt.Sprintf("SET %[1]s 1\n%[2]s\nSET %[1]s 2", low, row.command)
+			rep, err := runWithin(t, 10*time.Second, t.Context(), script(text), scriptedCluster(t, nodes))
+			if err != nil || rep.Errors > 0 || rep.Replies != 3 || rep.Acknowledged != 3 {
+				t.Errorf("%v, %+v", err, rep)
+			}
+			for addr, want := range row.log {
+				if got := nodes[addr].executed(); got != strings.ReplaceAll(want, "SET ", "SET "+low+" ") && !strings.Contains(want, "SETNAME") ||
+					!strings.Contains(got, row.command) {
+					t.Errorf("%s executed %s, want %s", addr, got, want)
+				}
+			}
+		})
+	}
+}
+
 // A master fails while a transaction is open on it. Its successor gets all of
 // the transaction, and what follows is retried, sent to all nodes and sent on
 // new connections as before.

@@ -3,6 +3,7 @@ package loader
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"respipe/parser"
 )
@@ -27,11 +28,13 @@ type split struct {
 func (s *split) ends(b *Batch, i int) bool { return s != nil && s.last == b && s.lastI == i }
 
 // takeEverywhere takes on a command that goes to several pipelines, when all
-// before it is answered, and waits for the answers.
-func (r *run) takeEverywhere(c *parser.Command, pipes []*pipeline) error {
+// before it is answered, and waits for the answers. Which ones they are is asked
+// when all is answered: until then nodes may come and go.
+func (r *run) takeEverywhere(c *parser.Command, to func() []*pipeline) error {
 	if err := r.settleAll(); err != nil {
 		return err
 	}
+	pipes := to()
 	r.taken(c.Last)
 	r.leader, r.stateBad = pipes[0], false
 	defer func() { r.leader = nil }()
@@ -59,6 +62,8 @@ func keptOrigin(c *parser.Command) origin {
 	s.text = bytes.Clone(s.text)
 	return s
 }
+
+func (r *run) allPipes() []*pipeline { return slices.Clone(r.pipes) }
 
 // masters returns one pipeline for each node.
 func (r *run) masters() (pipes []*pipeline) {

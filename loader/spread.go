@@ -50,7 +50,7 @@ func (r *run) spread(c *parser.Command) error {
 		t.unpin()
 		return r.take(slot, c)
 	case c.Op.Class == parser.State:
-		return r.takeEverywhere(c, r.pipes)
+		return r.takeEverywhere(c, r.allPipes)
 	case len(t.keys) == 0:
 		return r.takeKeyless(c)
 	}
@@ -75,7 +75,7 @@ func (r *run) otherKey(slot int, keys [][]byte) []byte {
 // takeKeyless takes on a command without keys, which is a barrier.
 func (r *run) takeKeyless(c *parser.Command) error {
 	if c.Op.Everywhere && len(r.nodes) > 1 {
-		return r.takeEverywhere(c, r.masters())
+		return r.takeEverywhere(c, r.masters)
 	}
 	return r.takeAlone(anywhere, c)
 }
