@@ -89,10 +89,11 @@ func (r *run) confirmed(p *pipeline, enough bool, refusal error) {
 }
 
 // confirmAll asks for what is still kept at the end of a load. It reports
-// whether something is.
+// whether there is an answer to wait for: not where something was refused for
+// now, which is not sent again when the load has been stopped.
 func (r *run) confirmAll() (kept bool) {
 	for _, p := range r.pipes {
-		if p.node.wait > 0 && p.kept > 0 && !p.sentOpen {
+		if p.node.wait > 0 && p.kept > 0 && !p.sentOpen && !p.redo {
 			r.askConfirm(p, true)
 			kept = true
 		}

@@ -1,6 +1,8 @@
 package loader
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -115,6 +117,36 @@ func eventuallyExecuted(t *testing.T, n *scripted, prefix string) {
 			t.Errorf("%s executed %s, not %s", n.addr, n.executed(), prefix)
 			return
 		}
+	}
+}
+
+// An interrupt ends a load while a retryable error keeps commands, whether
+// replicas are waited for or not.
+func TestInterruptWhileRetrying(t *testing.T) {
+	for _, replicas := range []int{0, 1} {
+		var refused atomic.Bool
+		cfg := config(serve(t, func(args []string) []byte {
+			if args[0] == "WAIT" {
+				return []byte(":1\r\n")
+			}
+			refused.Store(true)
+			return []byte("-BUSY later\r\n")
+		}))
+		cfg.OnDisconnect, cfg.RetryFor, cfg.WaitReplicas = Resume, 30*time.Second, replicas
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() {
+			for !refused.Load() {
+				time.Sleep(time.Millisecond)
+			}
+			time.Sleep(50 * time.Millisecond)
+			cancel()
+		}()
+		rep, err := runWithin(t, 10*time.Second, ctx, script("SET a 1\nSET b 1"), cfg)
+		if !errors.Is(err, context.Canceled) || rep.Acknowledged != 0 {
+			t.Errorf("%d replicas: %v, %+v", replicas, err, rep)
+		}
+		account(t, rep)
 	}
 }
 
