@@ -150,6 +150,34 @@ func TestInterruptWhileRetrying(t *testing.T) {
 	}
 }
 
+// An interrupt in the middle of a transaction, when the connection to another
+// node is lost, does not wait for the rest of the transaction.
+func TestInterruptInsideTransactionAndLostConnection(t *testing.T) {
+	low, high := keyIn(true), keyIn(false)
+	nodes := map[string]*scripted{
+		"a:1": {slots: halves("a:1", "c:1"), reply: transactions(4)},
+		"c:1": {slots: halves("a:1", "c:1"), reply: func(n *scripted, args []string) []byte { n.execute(args); return []byte{} }},
+	}
+	cfg := scriptedCluster(t, nodes)
+	cfg.Window, cfg.Timeout = 1, 60*time.Second
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	src := script(fmt.Sprintf("SET %[2]s 1\nMULTI\nSET %[1]s 1\nSET %[1]s 2\nSET %[1]s 3\nSET %[1]s 4\nEXEC", low, high))
+	src.before = func(n int64) {
+		if n == 6 {
+			eventuallyExecuted(t, nodes["c:1"], "SET")
+			eventuallyExecuted(t, nodes["a:1"], "MULTI")
+			nodes["c:1"].cut(false)
+			time.Sleep(50 * time.Millisecond) // so that the loss is noticed first
+			cancel()
+		}
+	}
+	rep, err := runWithin(t, 10*time.Second, ctx, src, cfg)
+	if err == nil || rep.Unknown != 1 || rep.Acknowledged != 0 {
+		t.Errorf("%v, %+v", err, rep)
+	}
+}
+
 // chunks is a Source of lines that come in chunks: the first two lines at once,
 // the others when ready brings something.
 type chunks struct {

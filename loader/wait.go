@@ -210,9 +210,10 @@ func (r *run) mustRecover() bool {
 
 // unfinished returns the pipeline of a cluster on which a block is open: what
 // would be sent there again must wait for the rest of the block. Where slots do
-// not move nothing is sent again on other pipelines than its own.
+// not move nothing is sent again on other pipelines than its own; and where the
+// load has been stopped the rest will not come.
 func (r *run) unfinished() *pipeline {
-	if r.router.owners == nil {
+	if r.router.owners == nil || r.halts() {
 		return nil
 	}
 	for _, p := range r.pipes {
