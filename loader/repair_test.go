@@ -255,6 +255,29 @@ func TestOrderWhileTwoSlotsMove(t *testing.T) {
 	}
 }
 
+// Nodes name each other in many forms.
+func TestAddressesOfNodes(t *testing.T) {
+	for _, row := range [][3]string{
+		{"127.0.0.1:7000", "127.0.0.1:7001", "127.0.0.1:7000"},
+		{"redis-1.example:7000", "127.0.0.1:7001", "redis-1.example:7000"},
+		{":7000", "127.0.0.1:7001", "127.0.0.1:7000"},
+		{"?:7000", "127.0.0.1:7001", "127.0.0.1:7000"},
+		{":7000", "[::1]:7001", "[::1]:7000"},
+		{"::1:7000", "[::1]:7001", "[::1]:7000"},
+		{"[::1]:7000", "[::1]:7001", "[::1]:7000"},
+		{"fe80::1:2:7000", "[::1]:7001", "[fe80::1:2]:7000"},
+		{"2001:db8::7000:7000", "127.0.0.1:7001", "[2001:db8::7000]:7000"},
+		{"nonsense", "127.0.0.1:7001", "nonsense"},
+	} {
+		for _, word := range []string{"MOVED", "ASK"} {
+			d, ok := parseRedirect([]byte(word + " 1 " + row[0]))
+			if got := announced(d.addr, row[1]); !ok || got != row[2] {
+				t.Errorf("%s to %s from %s: %v, %s, want %s", word, row[0], row[1], ok, got, row[2])
+			}
+		}
+	}
+}
+
 // A redirect to a node that cannot be reached is given up after RetryFor. What
 // is refused for now later is retried for as long again.
 func TestRetriesAfterOneWasGivenUp(t *testing.T) {

@@ -79,14 +79,19 @@ func (t *topology) give(first, last int64, master string) {
 }
 
 // announced completes an address that a node has told: without a host it is
-// that of the node itself.
+// that of the node itself. An IPv6 address may stand without brackets, as Redis
+// writes it in MOVED and ASK: the port is what follows the last colon.
 func announced(addr, teller string) string {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil || host != "" && host != "?" {
+	at := strings.LastIndexByte(addr, ':')
+	if at < 0 {
 		return addr
 	}
-	if host, _, err = net.SplitHostPort(teller); err != nil {
-		return addr
+	host, port := strings.TrimSuffix(strings.TrimPrefix(addr[:at], "["), "]"), addr[at+1:]
+	if host == "" || host == "?" {
+		var err error
+		if host, _, err = net.SplitHostPort(teller); err != nil {
+			return addr
+		}
 	}
 	return net.JoinHostPort(host, port)
 }
