@@ -169,6 +169,10 @@ func (c *conn) elementFailed() {
 	if !ok {
 		return
 	}
+	if b.places[i].flags&rerun != 0 && isWrongType(c.scan.Text) {
+		c.cur.repeats++
+		return
+	}
 	b.fail(i, c.scan.Text, false)
 	c.block.selectFailed(c.scan.Index)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -334,6 +335,46 @@ func TestRedirectWithoutTimeout(t *testing.T) {
 		rep, err := runWithin(t, 4*time.Second, t.Context(), script("SET "+low+" 1"), cfg)
 		if err != nil || rep.Acknowledged != 1 {
 			t.Errorf("timeout %v: %v, %+v", timeout, err, rep)
+		}
+	}
+}
+
+// A transaction and a plain command are sent again, and later ones on their key
+// that have run already made it another type: that is no error.
+func TestWrongTypeOfWhatRunsAgain(t *testing.T) {
+	for _, text := range []string{"HSET k f v\nDEL k\nSET k x", "MULTI\nHSET k f v\nEXEC\nDEL k\nSET k x", "MULTI\nPING\nHSET k f v\nEXEC\nDEL k\nSET k x"} {
+		var dials atomic.Int32
+		cfg := config(nil)
+		cfg.Dial = func(ctx context.Context, _ string) (net.Conn, error) {
+			first := dials.Add(1) == 1
+			multi, elements := false, ""
+			return serve(t, func(args []string) []byte {
+				switch {
+				case first:
+					return []byte{}
+				case args[0] == "CLIENT":
+					return []byte(":1\r\n")
+				case args[0] == "MULTI":
+					multi = true
+				case args[0] == "EXEC":
+					multi = false
+					return fmt.Appendf(nil, "*%d\r\n%s", strings.Count(elements, "\n"), elements)
+				case args[0] == "HSET" && multi:
+					elements += "-WRONGTYPE Operation\r\n"
+					return []byte("+QUEUED\r\n")
+				case multi:
+					elements += "+OK\r\n"
+					return []byte("+QUEUED\r\n")
+				case args[0] == "HSET":
+					return []byte("-WRONGTYPE Operation\r\n")
+				}
+				return []byte("+OK\r\n")
+			})(ctx)
+		}
+		cfg.OnDisconnect, cfg.RetryFor, cfg.Timeout, cfg.ConnectTimeout = Resume, 3*time.Second, 50*time.Millisecond, time.Second
+		rep, err := runWithin(t, 10*time.Second, t.Context(), script(text), cfg)
+		if err != nil || rep.Errors > 0 || rep.Repeated != 1 || rep.Acknowledged != rep.Records {
+			t.Errorf("%q: %v, %+v, %v", text, err, rep, kindTexts(rep))
 		}
 	}
 }
