@@ -74,10 +74,24 @@ func (c *conn) take(b []byte) error {
 			b = b[n:]
 		}
 		if ev == parser.Done {
+			if err := c.refusedState(); err != nil {
+				return err
+			}
 			c.answer()
 		}
 	}
 	return nil
+}
+
+// refusedState returns an error if a command of our own was refused that was to
+// bring the connection into the state of the others: what follows on it would
+// run in another database, so that the connection must not be used any more.
+func (c *conn) refusedState() error {
+	p := &c.cur.places[c.got]
+	if c.scan.Kind != '-' || p.flags&own == 0 || p.class != parser.State {
+		return nil
+	}
+	return fmt.Errorf("SELECT was refused on one of several connections: %s", c.scan.Text)
 }
 
 // nextBatch begins to answer the next batch that was handed over.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -276,6 +277,76 @@ func TestAddressesOfNodes(t *testing.T) {
 				t.Errorf("%s to %s from %s: %v, %s, want %s", word, row[0], row[1], ok, got, row[2])
 			}
 		}
+	}
+}
+
+// selecting is a server that has databases and transactions. It refuses the
+// SELECTs, counted over all connections, whose numbers are given, outside of a
+// transaction, and counts the SETs in each database.
+type selecting struct {
+	mu      sync.Mutex
+	refuse  map[int]string
+	selects int
+	sets    map[string]int
+}
+
+func (s *selecting) dial(t *testing.T) func(context.Context, string) (net.Conn, error) {
+	return func(ctx context.Context, _ string) (net.Conn, error) {
+		db, multi, pending := "0", false, ""
+		return serve(t, func(args []string) []byte {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			switch {
+			case args[0] == "MULTI":
+				multi = true
+			case args[0] == "EXEC":
+				multi, db = false, pending
+				return []byte("*1\r\n+OK\r\n")
+			case args[0] == "SELECT" && multi:
+				pending = args[1]
+				return []byte("+QUEUED\r\n")
+			case args[0] == "SELECT":
+				s.selects++
+				if text := s.refuse[s.selects]; text != "" {
+					return []byte("-" + text + "\r\n")
+				}
+				db = args[1]
+			case args[0] == "SET":
+				s.sets[db]++
+			}
+			return []byte("+OK\r\n")
+		})(ctx)
+	}
+}
+
+// A SELECT that one of several connections refuses does not leave that
+// connection in another database than the others. Which connection gets the
+// refusal is chance: where that is an error, all may be in the old one.
+func TestSelectRefusedOnOneConnection(t *testing.T) {
+	for _, row := range []struct {
+		name, text string
+		refuse     map[int]string
+		errors     int64
+	}{
+		{"of a transaction, for now", "MULTI\nSELECT 5\nEXEC\n", map[int]string{1: "BUSY Redis is busy running a script"}, 0},
+		{"of a transaction, for good", "MULTI\nSELECT 5\nEXEC\n", map[int]string{1: "ERR no"}, 0},
+		{"plain, the second for now", "SELECT 5\n", map[int]string{2: "LOADING Redis is loading"}, 0},
+		{"plain, the second for good", "SELECT 5\n", map[int]string{2: "ERR no"}, 1},
+		{"plain, the second always once more", "SELECT 5\n", map[int]string{2: "ERR no", 3: "ERR no"}, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := &selecting{refuse: row.refuse, sets: map[string]int{}}
+			cfg := config(nil)
+			cfg.Dial = s.dial(t)
+			cfg.OnDisconnect, cfg.RetryFor, cfg.Connections, cfg.Window = Resume, 5*time.Second, 2, 1
+			rep, err := runWithin(t, 20*time.Second, t.Context(), script(row.text+sets(100)), cfg)
+			if err != nil || rep.Errors != row.errors {
+				t.Errorf("%v, %d errors, %v", err, rep.Errors, kindTexts(rep))
+			}
+			if s.sets["5"] != 100 && (row.errors == 0 || s.sets["0"] != 100) {
+				t.Errorf("SETs by database: %v", s.sets)
+			}
+		})
 	}
 }
 

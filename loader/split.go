@@ -48,10 +48,14 @@ func (r *run) takeEverywhere(c *parser.Command, to func() []*pipeline) error {
 	if err := r.settleAll(); err != nil {
 		return err
 	}
-	if c.Op.Class == parser.State && !r.stateBad {
-		r.remember(c.Op, parser.AppendCommand(nil, c.Args))
+	if c.Op.Class != parser.State {
+		return nil
 	}
-	return nil
+	if !r.stateBad {
+		r.remember(c.Op, parser.AppendCommand(nil, c.Args))
+		return nil
+	}
+	return r.alignDB(r.leader) // one may have refused what another one did
 }
 
 // keptOrigin returns where a command comes from whose pieces are not that: its
