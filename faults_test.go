@@ -149,6 +149,25 @@ func TestServerHaltsPastTimeout(t *testing.T) {
 	s.Cont()
 }
 
+// An interrupt does not make a server that says nothing one that answers: the
+// load ends as without it.
+func TestInterruptWhileServerHalts(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	c := start(t, "-p", s.Port, "--timeout", "1", "--connect-timeout", "1")
+	c.write("SET a 1\n")
+	eventually(t, s, "1", "GET", "a")
+	s.Stop()
+	defer s.Cont()
+	c.write("SET b 1\nSET c 1\n")
+	time.Sleep(200 * time.Millisecond) // they are sent
+	c.signal(syscall.SIGTERM)
+	c.expect(143, "no reply for 1s", "^commands: 1 acknowledged, 0 refused, 2 unknown, 0 not sent$")
+	if strings.Contains(c.stderr.String(), "answers PING") {
+		t.Error("the server answered nothing")
+	}
+}
+
 // TestServerIsStartedAgain: what was acknowledged may be gone, so both places
 // to go on from are told.
 func TestServerIsStartedAgain(t *testing.T) {

@@ -45,12 +45,17 @@ func (r *run) checkStalls() {
 
 // probe makes a second connection. What comes of it is an event.
 func (r *run) probe(p *pipeline) {
-	c, ctx, cfg := p.conn, r.ctx, r.cfg
-	go func() { c.tell(event{kind: probed, err: answers(ctx, cfg, p.node.addr)}) }()
+	c, ctx, cfg, addr := p.conn, r.ctx, r.cfg, p.node.addr
+	go func() { c.tell(event{kind: probed, err: answers(ctx, cfg, addr)}) }()
 }
 
-// answers returns nil if a server answers on a new connection.
+// answers returns nil if a server answers on a new connection. An interrupt does
+// not end the question: what is in flight is still waited for.
 func answers(ctx context.Context, cfg Config, addr string) error {
+	ctx = context.WithoutCancel(ctx)
+	if cfg.ConnectTimeout <= 0 {
+		cfg.ConnectTimeout = cfg.Timeout
+	}
 	g, err := connect(ctx, cfg, addr)
 	if g != nil {
 		g.nc.Close()
@@ -67,7 +72,7 @@ func (r *run) probed(p *pipeline, err error) {
 	p.stall.asked = false
 	switch {
 	case !asked || p.unanswered == 0: // meanwhile something was answered
-	case err != nil && !errors.Is(err, context.Cause(r.ctx)):
+	case err != nil:
 		p.conn.abort(&StallError{r.cfg.Timeout})
 	default:
 		p.stall.patient = true
