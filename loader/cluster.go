@@ -37,11 +37,10 @@ func (r *run) adopt(t *topology) error {
 		}
 		masters[i] = n
 	}
-	owners := new([parser.Slots]*node)
+	owners := new(slotMap)
 	for slot, i := range t.owner {
 		if i > 0 {
-			owners[slot] = masters[i-1]
-			masters[i-1].slot = slot
+			owners.set(slot, masters[i-1])
 		}
 	}
 	r.router.owners = owners
@@ -83,10 +82,7 @@ func (r *run) prune() {
 	if owners == nil {
 		return
 	}
-	has := map[*node]bool{}
-	for _, n := range owners {
-		has[n] = true
-	}
+	has := owners.holders()
 	needed := func(p *pipeline) bool { return busy(p) || r.block.Open && p == r.blockPipe }
 	drop := func(n *node) bool { return !has[n] && !slices.ContainsFunc(n.pipes, needed) }
 	for _, p := range r.pipes {
@@ -174,7 +170,7 @@ func (r *run) importer(u *unit, known *redirects) (to *pipeline, asks bool) {
 	switch {
 	case ok && !known.waiting[d.slot]:
 		if n, err := r.nodeAt(announced(d.addr, u.w.p.node.addr)); err == nil {
-			p := n.pipes[d.slot%len(n.pipes)]
+			p := n.pipeOf(d.slot)
 			for _, key := range u.keys {
 				known.asked[string(key)] = p
 			}
@@ -223,7 +219,7 @@ func (r *run) moveSlots(moved []redirect) error {
 		if err != nil {
 			return err
 		}
-		r.router.owners[slot], n.slot = n, slot
+		r.router.owners.set(slot, n)
 	}
 	return nil
 }

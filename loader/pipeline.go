@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -51,8 +52,16 @@ func (r *run) pipeOf(slot int) *pipeline {
 		return r.blockPipe
 	case slot == anywhere:
 		return n.pipes[0]
-	case r.router.owners != nil && r.router.owners[slot] != nil:
-		n = r.router.owners[slot]
+	case r.router.owners != nil:
+		n = cmp.Or(r.router.owners.of(slot), n)
+	}
+	return n.pipeOf(slot)
+}
+
+// pipeOf returns the pipeline of the node for keys of a slot.
+func (n *node) pipeOf(slot int) *pipeline {
+	if len(n.pipes) == 1 {
+		return n.pipes[0]
 	}
 	return n.pipes[slot%len(n.pipes)]
 }

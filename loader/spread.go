@@ -10,8 +10,8 @@ import (
 // router spreads commands over several pipelines by the slots of their keys.
 // Commands on one key always go to the same one, which keeps their order.
 type router struct {
-	owners *[parser.Slots]*node // of a cluster; nil: one server has all slots
-	keys   [][]byte             // of the command at hand
+	owners *slotMap // of a cluster; nil: one server has all slots
+	keys   [][]byte // of the command at hand
 
 	// Of the block that is open, or of the WATCH before it.
 	pinned bool // it is known where it goes: to where slot is

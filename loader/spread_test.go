@@ -94,7 +94,7 @@ func TestAnOpenBlockGoesOnBeforeARedo(t *testing.T) {
 		open := &pipeline{node: &node{}, sentOpen: true}
 		refused := &pipeline{node: &node{}, redo: true}
 		r := &run{pipes: []*pipeline{open, refused}, resending: resending}
-		r.router.owners = new([parser.Slots]*node)
+		r.router.owners = new(slotMap)
 		if err := r.proceed(); err != nil || r.troubled() {
 			t.Errorf("resending %v: %v, troubled %v", resending, err, r.troubled())
 		}
@@ -119,7 +119,7 @@ func TestTheEndOfABlockGoesBeforeARedo(t *testing.T) {
 	open.batch.add(1, parser.Pos{}, parser.Exec, 0)
 	refused := &pipeline{node: &node{}, redo: true, unanswered: 1} // so that the redo itself waits
 	r.pipes = []*pipeline{open, refused}
-	r.router.owners = new([parser.Slots]*node)
+	r.router.owners = new(slotMap)
 	r.block = OpenBlock{Open: true}
 	r.lost = errString("the test is over") // when the turn of the redo has come
 	r.catchUp()
