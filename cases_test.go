@@ -89,8 +89,20 @@ func startCase(t *testing.T, dir string) (port string) {
 	for i, port := range ports[1:] {
 		setup.Env = append(setup.Env, fmt.Sprintf("PORT%d=%s", i+2, port))
 	}
-	if out, err := setup.CombinedOutput(); err != nil {
-		t.Fatalf("setup.sh: %v\n%s", err, out)
+	setup.Dir = dir
+	setup.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it may leave processes that do something during the load
+	log, err := os.Create(filepath.Join(work, "setup.log")) // no pipe: that would be waited for as long as they live
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	setup.Stdout, setup.Stderr = log, log
+	if err = setup.Start(); err == nil {
+		t.Cleanup(func() { syscall.Kill(-setup.Process.Pid, syscall.SIGKILL) })
+		err = setup.Wait()
+	}
+	if err != nil {
+		t.Fatalf("setup.sh: %v\n%s", err, read(t, work, "setup.log"))
 	}
 	return ports[0]
 }
