@@ -172,23 +172,43 @@ func (s *ReplyScanner) ended() bool {
 	return true
 }
 
-// SkipPlain passes over the replies "+OK" and ":N" at the start of b, at most
-// limit of them, and returns how many bytes and replies that were. These are
-// most of what a load is answered.
+// SkipPlain passes over the replies "+OK", ":N" and "$-1" at the start of b, at
+// most limit of them, and returns how many bytes and replies that were. These
+// are most of what a load is answered.
 func SkipPlain(b []byte, limit int) (n, replies int) {
-	for replies < limit {
+	for ; replies < limit; replies++ {
 		rest := b[n:]
 		switch {
-		case len(rest) >= 5 && string(rest[:5]) == "+OK\r\n":
+		case len(rest) >= 5 && (string(rest[:5]) == "+OK\r\n" || string(rest[:5]) == "$-1\r\n"):
 			n += 5
-		case len(rest) >= 4 && rest[0] == ':' && rest[2] == '\r' && rest[3] == '\n' && rest[1] >= '0' && rest[1] <= '9':
+		case len(rest) >= 4 && rest[0] == ':' && rest[2] == '\r' && rest[3] == '\n' && rest[1]-'0' <= 9:
 			n += 4
+		case len(rest) >= 4 && rest[0] == ':':
+			size := plainInt(rest)
+			if size == 0 {
+				return n, replies
+			}
+			n += size
 		default:
 			return n, replies
 		}
-		replies++
 	}
 	return n, replies
+}
+
+// plainInt returns the length of the reply ":N" at the start of b with its line
+// end; 0 if it is not whole, or if N has so many digits that it may be out of
+// range.
+func plainInt(b []byte) int {
+	const most = len("123456789012345678")
+	end := 1
+	for end < len(b) && b[end]-'0' <= 9 {
+		end++
+	}
+	if end == 1 || end > 1+most || len(b) < end+2 || b[end] != '\r' || b[end+1] != '\n' {
+		return 0
+	}
+	return end + 2
 }
 
 // Value is a whole reply.

@@ -146,7 +146,13 @@ func TestSkipPlain(t *testing.T) {
 		{"+OK\r\n+OK\r\n", 1, 5, 1},
 		{"+OK\r\n:1\r\n:0\r\n-ERR\r\n", 9, 13, 3},
 		{"+OK\r\n+O", 9, 5, 1},
-		{":12\r\n", 9, 0, 0},
+		{":12\r\n:1234567\r\n:1x\r\n", 9, 15, 2},
+		{"$-1\r\n:7\r\n$1\r\na\r\n", 9, 9, 2},
+		{":123456789012345678\r\n:1234567890123456789\r\n", 9, 21, 1},
+		{":-1\r\n", 9, 0, 0},
+		{":12", 9, 0, 0},
+		{":12\r", 9, 0, 0},
+		{":12\n\n", 9, 0, 0},
 		{":\r\n\r\n", 9, 0, 0},
 		{"+QUEUED\r\n", 9, 0, 0},
 	} {
@@ -192,12 +198,16 @@ func FuzzReplies(f *testing.F) {
 }
 
 func BenchmarkSkipPlain(b *testing.B) {
-	stream := []byte(strings.Repeat("+OK\r\n", 1000))
-	b.ReportAllocs()
-	for b.Loop() {
-		SkipPlain(stream, 1000)
+	for _, reply := range []string{"+OK", ":1", ":123456", "$-1"} {
+		b.Run(reply, func(b *testing.B) {
+			stream := []byte(strings.Repeat(reply+"\r\n", 1000))
+			b.ReportAllocs()
+			for b.Loop() {
+				SkipPlain(stream, 1000)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/reply")
+		})
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/reply")
 }
 
 func BenchmarkReplyScanner(b *testing.B) {
