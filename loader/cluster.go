@@ -156,19 +156,21 @@ type redirects struct {
 func newRedirects() *redirects { return &redirects{map[int]bool{}, map[string]*pipeline{}} }
 
 // importer returns the pipeline that a unit is sent to, and whether it must ask:
-// a command that was answered ASK goes to the node that imports its slot, unless
-// one before it waits until all of the slot has moved. A later command on its key
-// follows it there, so that it does not overtake it on the way to the owner.
+// a command that the owner of its slot has answered ASK goes to the node that
+// imports the slot, unless one before it waits until all of the slot has moved.
+// A later command on its key follows it there, so that it does not overtake it
+// on the way to the owner; a transaction or a command of several keys cannot,
+// as some may still lie with the owner, and makes the slot wait.
 func (r *run) importer(u *unit, known *redirects) (to *pipeline, asks bool) {
+	owner := r.targetOf(u)
 	if r.router.owners == nil {
-		return r.targetOf(u), false
+		return owner, false
 	}
 	if p := known.importerOf(u); p != nil {
 		return p, true
 	}
 	d, ok := u.ask()
-	switch {
-	case ok && !known.waiting[d.slot]:
+	if ok && !known.waiting[d.slot] && owner == u.w.p {
 		if n, err := r.nodeAt(announced(d.addr, u.w.p.node.addr)); err == nil {
 			p := n.pipeOf(d.slot)
 			for _, key := range u.keys {
@@ -176,27 +178,22 @@ func (r *run) importer(u *unit, known *redirects) (to *pipeline, asks bool) {
 			}
 			return p, true
 		}
-		known.waiting[d.slot] = true
-	case u.fornow:
+	}
+	if u.fornow || len(u.parts) > 1 || len(u.keys) > 1 {
 		for _, key := range u.keys {
 			known.waiting[parser.Slot(key)] = true
 		}
 	}
-	return r.targetOf(u), false
+	return owner, false
 }
 
-// importerOf returns where the keys of a command are that an earlier one has
+// importerOf returns where the one key of a command is that an earlier one has
 // asked for; nil if none has, or if the slot is waited for.
 func (known *redirects) importerOf(u *unit) *pipeline {
-	if len(u.parts) != 1 {
+	if len(u.parts) != 1 || len(u.keys) != 1 || known.waiting[parser.Slot(u.keys[0])] {
 		return nil
 	}
-	for _, key := range u.keys {
-		if p := known.asked[string(key)]; p != nil && !known.waiting[parser.Slot(key)] {
-			return p
-		}
-	}
-	return nil
+	return known.asked[string(u.keys[0])]
 }
 
 // mostHops is how many nodes may say, one after the other, that the next one has

@@ -81,3 +81,64 @@ func TestAskedInVain(t *testing.T) {
 		t.Errorf("%v, %+v", err, rep)
 	}
 }
+
+// TestImporter: a line has the connection of a unit, what became of it as in
+// flightOf with "a" for an answer ASK to node b, and its commands; behind the bar
+// stands where it is sent, with "?" behind it if it asks. Node a has all slots.
+func TestImporter(t *testing.T) {
+	for _, test := range []struct{ name, units string }{
+		{"one command", "a aAPPEND k 1|b?"},
+		{"commands on one key", "a aAPPEND k 1|b?\na aAPPEND k 2|b?\na .APPEND k 3|b?"},
+		{"another key of the slot", "a aAPPEND {k}1 1|b?\na .APPEND {k}2 1|a"},
+		{"another slot", "a aAPPEND k 1|b?\na .APPEND j 1|a"},
+		{"a transaction waits", "a +MULTI;~APPEND k 1;-EXEC|a"},
+		{"behind a transaction", "a +MULTI;~APPEND k 1;-EXEC|a\na aAPPEND k 2|a\na aAPPEND {k}2 2|a"},
+		{"a transaction in between", "a aAPPEND k 1|b?\na +MULTI;~APPEND k 1;-EXEC|a\na aAPPEND k 2|a\na .APPEND k 3|a"},
+		{"one that was not sent in between", "a aAPPEND k 1|b?\na .MULTI;.APPEND k 1;.EXEC|a\na .APPEND k 2|a"},
+		{"several keys in between", "a aAPPEND {k}1 1|b?\na .MSET {k}1 2 {k}2 2|a\na .APPEND {k}2 3|a\na .APPEND {k}1 3|a"},
+		{"several keys, none of them with the owner", "a aMSET {k}1 2 {k}2 2|b?\na .APPEND {k}2 3|b?"},
+		{"behind TRYAGAIN", "a ~MSET {k}1 1 {k}2 1|a\na aAPPEND {k}1 2|a"},
+		{"of a node that has the slot no more", "c aAPPEND k 1|a\nc ~APPEND k 2|a"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := &run{}
+			pipes := map[string]*pipeline{}
+			for _, name := range []string{"a", "b", "c"} {
+				n := &node{addr: name + ":1"}
+				n.pipes = []*pipeline{{node: n, conn: &conn{}}}
+				pipes[name] = n.pipes[0]
+				r.nodes, r.pipes = append(r.nodes, n), append(r.pipes, n.pipes[0])
+			}
+			r.router.owners = new(slotMap)
+			for slot := range parser.Slots {
+				r.router.owners.set(slot, r.nodes[0])
+			}
+			known := newRedirects()
+			for _, line := range strings.Split(test.units, "\n") {
+				line, want, _ := strings.Cut(line, "|")
+				asked := line[2] == 'a'
+				commands := strings.ReplaceAll(line[2:], ";", "\n")
+				if asked {
+					commands = "~" + line[3:]
+				}
+				all, written := flightOf(commands)
+				if asked {
+					key := strings.Fields(line)[2]
+					all[0].failures[0].Text = fmt.Appendf(nil, "ASK %d b:1", parser.Slot([]byte(key)))
+				}
+				plan := newPlan(&salvage{p: pipes[line[:1]], all: all, written: written})
+				if len(plan.units) != 1 {
+					t.Fatalf("%q: %d units", line, len(plan.units))
+				}
+				to, asks := r.importer(plan.units[0], known)
+				got := strings.TrimSuffix(to.node.addr, ":1")
+				if asks {
+					got += "?"
+				}
+				if got != want {
+					t.Errorf("%q goes to %s, want %s", line, got, want)
+				}
+			}
+		})
+	}
+}
