@@ -145,39 +145,74 @@ func (n *node) describe() {
 // opOf returns what is known of a command; of one that the table does not have,
 // what the server tells.
 func (r *run) opOf(c *parser.Command) *parser.Op {
-	if c.Op.Known() {
-		return c.Op
+	if !c.Op.Known() {
+		c.Op = r.learned.find(strings.ToUpper(string(c.Args[0])), r.askForKeys)
 	}
-	name := strings.ToUpper(string(c.Args[0]))
-	op := r.learned[name]
-	if op == nil {
-		op = r.learn(name)
-		if r.learned == nil {
-			r.learned = map[string]*parser.Op{}
+	return c.Op
+}
+
+// mostUnknown is how many commands the server is asked for in vain. A file that
+// holds no commands has a new name in each line.
+const mostUnknown = 100
+
+// learned is what the server has told of commands that the table does not have.
+type learned struct {
+	ops     map[string]*parser.Op
+	unknown int       // of these, that it does not know or may not tell
+	control *greeting // the connection on which it is asked, or nil
+}
+
+// find returns what is known of a command, and asks the server where its keys
+// stand if that is not known yet. Of one that the server does not know it is
+// taken that it has no keys.
+func (l *learned) find(name string, ask func(string) (parser.Value, error)) *parser.Op {
+	if op := l.ops[name]; op != nil {
+		return op
+	}
+	op := parser.Learned(name, 0, 0, 0)
+	if l.unknown == mostUnknown {
+		return op
+	}
+	if v, err := ask(name); err == nil && len(v.Elems) == 1 && len(v.Elems[0].Elems) >= 6 {
+		var place [3]int // first, last, step
+		for i := range place {
+			place[i], _ = strconv.Atoi(string(v.Elems[0].Elems[3+i].Text))
 		}
-		r.learned[name] = op
+		op = parser.Learned(name, place[0], place[1], place[2])
+	} else {
+		l.unknown++
 	}
-	c.Op = op
+	if l.ops == nil {
+		l.ops = map[string]*parser.Op{}
+	}
+	l.ops[name] = op
 	return op
 }
 
-// learn asks the server where the keys of a command stand, on a connection of
-// its own. Of one that it does not know, or may not tell, it is taken that it
-// has none.
-func (r *run) learn(name string) *parser.Op {
-	op := parser.Learned(name, 0, 0, 0)
-	g, err := connect(r.ctx, r.cfg, r.nodes[0].addr)
-	if err != nil {
-		return op
+// askForKeys asks for a command on the control connection, which it makes if
+// there is none, or if the one that there was has been closed for being idle.
+func (r *run) askForKeys(name string) (v parser.Value, err error) {
+	for l := &r.learned; ; {
+		used := l.control != nil
+		if !used {
+			if l.control, err = connect(r.ctx, r.cfg, r.nodes[0].addr); err != nil {
+				return v, err
+			}
+		}
+		if v, err = l.control.askWithin(r.ctx, "COMMAND", "INFO", name); err == nil {
+			return v, nil
+		}
+		l.close() // its answer may still come
+		if !used {
+			return v, err
+		}
 	}
-	defer g.nc.Close()
-	v, err := g.askWithin(r.ctx, "COMMAND", "INFO", name)
-	if err != nil || len(v.Elems) != 1 || len(v.Elems[0].Elems) < 6 {
-		return op
+}
+
+// close closes the control connection.
+func (l *learned) close() {
+	if l.control != nil {
+		l.control.nc.Close()
+		l.control = nil
 	}
-	var place [3]int // first, last, step
-	for i := range place {
-		place[i], _ = strconv.Atoi(string(v.Elems[0].Elems[3+i].Text))
-	}
-	return parser.Learned(name, place[0], place[1], place[2])
 }

@@ -82,6 +82,40 @@ func TestAskedInVain(t *testing.T) {
 	}
 }
 
+// A file of nonsense is asked for a hundred times, on one connection; a server
+// that hangs up is asked on others.
+func TestManyUnknownCommands(t *testing.T) {
+	for _, reply := range []string{"*1\r\n*-1\r\n", "-NOPERM no\r\n", ""} {
+		var dials, asked atomic.Int32
+		cfg := config(nil)
+		cfg.Dial = func(ctx context.Context, _ string) (net.Conn, error) {
+			dials.Add(1)
+			return serve(t, func(args []string) []byte {
+				if args[0] != "COMMAND" {
+					return []byte("-ERR unknown command\r\n")
+				}
+				if asked.Add(1); reply == "" {
+					return nil
+				}
+				return []byte(reply)
+			})(ctx)
+		}
+		cfg.Connections = 2
+		var text strings.Builder
+		for i := range 300 {
+			fmt.Fprintf(&text, "garbage%d a b\n", i%200)
+		}
+		rep, err := Run(t.Context(), script(text.String()), cfg)
+		want := int32(2 + 1 + 1) // for the load, for these questions, and for INFO at the end
+		if reply == "" {
+			want = 2 + mostUnknown + 1
+		}
+		if err != nil || rep.Errors != 300 || asked.Load() != mostUnknown || dials.Load() != want {
+			t.Errorf("%q: %v, %d errors, asked %d times on %d connections", reply, err, rep.Errors, asked.Load(), dials.Load())
+		}
+	}
+}
+
 // TestImporter: a line has the connection of a unit, what became of it as in
 // flightOf with "a" for an answer ASK to node b, and its commands; behind the bar
 // stands where it is sent, with "?" behind it if it asks. Node a has all slots.

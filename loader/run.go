@@ -34,7 +34,7 @@ type run struct {
 	mail   *mailbox
 	router router
 
-	learned map[string]*parser.Op // commands that the table does not have
+	learned learned
 
 	stopped error // the context's cause, ErrTooManyErrors or the hook's error
 	lost    error // a connection's end
@@ -134,6 +134,7 @@ func Run(ctx context.Context, src Source, cfg Config) (*Report, error) {
 	r.saves.begin(&cfg, src.Mark())
 	r.save()
 	defer r.saves.end()
+	defer r.learned.close()
 	src.Await(r.await)
 	r.load()
 	r.drain()
