@@ -48,6 +48,19 @@ func (c *child) write(text string) {
 	}
 }
 
+// started waits until the program itself runs, which ignores SIGPIPE first: an
+// earlier signal would end the process.
+func (c *child) started() {
+	c.t.Helper()
+	ignored := regexp.MustCompile(`(?m)^SigIgn:\s*[0-9a-f]*[13579bdf]...$`)
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid)); ignored.Match(status) {
+			return
+		}
+	}
+	c.t.Fatal("respipe does not start")
+}
+
 func (c *child) signal(s syscall.Signal) { c.cmd.Process.Signal(s) }
 
 // wait returns the exit status; the process may take ten seconds.

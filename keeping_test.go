@@ -123,6 +123,7 @@ func TestReaderOfRepliesIsGone(t *testing.T) {
 	c.expect(exitStopped, "^--replies: write .*: broken pipe$")
 
 	c = start(t, "-p", s.Port, "--replies", pipe) // it waits for a reader
+	c.started()
 	time.Sleep(200 * time.Millisecond)
 	c.signal(syscall.SIGTERM)
 	c.expect(143)
