@@ -1,8 +1,8 @@
 package loader
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -117,18 +117,31 @@ func (x *exactly) checkStall() {
 	default:
 		x.stall.asked = true
 		x.probed = make(chan error, 1)
-		ctx, cfg, addr, told := x.ctx, x.cfg, x.node.addr, x.probed
-		go func() { told <- answers(ctx, cfg, addr) }()
+		x.probe()
 	}
 }
 
-// takeProbe is told what came of the second connection.
+// probe asks the server on a second connection. An interrupt does not end the
+// probe: whether a server that is silent then is busy or gone decides how long
+// the drain waits. Its time is bounded in any case.
+func (x *exactly) probe() {
+	limit := cmp.Or(x.cfg.ConnectTimeout, x.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), limit)
+	cfg, addr, told := x.cfg, x.node.addr, x.probed
+	go func() {
+		defer cancel()
+		told <- answers(ctx, cfg, addr)
+	}()
+}
+
+// takeProbe is told what came of the second connection; any error means that
+// the server does not answer.
 func (x *exactly) takeProbe(err error) {
 	asked := x.stall.asked
 	x.stall.asked = false
 	switch {
 	case !asked || x.flying == nil: // meanwhile something was answered
-	case err != nil && !errors.Is(err, context.Cause(x.ctx)):
+	case err != nil:
 		x.giveUp(&StallError{x.cfg.Timeout})
 	default:
 		x.stall.patient = true
