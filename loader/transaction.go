@@ -266,7 +266,7 @@ func (t *transaction) answer(s *span) {
 		if failed && t.refused == nil {
 			t.refused = bytes.Clone(text)
 		}
-		if s.role == position && !failed && string(text) != "QUEUED" {
+		if s.role == position && !failed && !t.isQueued() {
 			t.outside = errNotQueued
 		}
 	}
@@ -274,13 +274,19 @@ func (t *transaction) answer(s *span) {
 
 var errNotQueued = errors.New("a command was not queued behind MULTI")
 
+// isQueued reports whether the reply that has just been scanned is the status
+// QUEUED. An element of an array or a bulk string with that text is none.
+func (t *transaction) isQueued() bool {
+	return t.scan.Kind == '+' && string(t.scan.Text) == "QUEUED"
+}
+
 func (t *transaction) answerCommand(b *Batch, failed bool, text []byte) {
 	p := &b.places[t.i]
 	switch {
 	case failed && p.flags&own == 0:
 		b.fail(t.i, text, false)
 	case failed, p.class == parser.Discard, p.flags&own != 0:
-	case string(text) == "QUEUED":
+	case t.isQueued():
 		p.flags |= queued
 	default: // a proxy may know no transactions
 		t.outside = errNotQueued

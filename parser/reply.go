@@ -37,8 +37,9 @@ type ReplyScanner struct {
 	Kind byte
 	// Nil says that the reply is a null, "$-1" or "*-1".
 	Nil bool
-	// Text is the text of the last '+' or '-' line, up to 4 KiB of it, valid
-	// until the next call.
+	// Text is the text of the reply's '+', ':' or '-' line, or of the last error
+	// among its elements, up to 4 KiB of it, valid until the next call. It is
+	// empty while the reply has brought neither.
 	Text []byte
 	// Index is the 0-based index of the element whose error is in Text.
 	Index int
@@ -117,7 +118,7 @@ func (s *ReplyScanner) take(line []byte) (Event, error) {
 	kind, text := line[0], line[1:len(line)-2]
 	first := len(s.left) == 0
 	if first {
-		s.Kind, s.Nil = kind, false
+		s.Kind, s.Nil, s.Text = kind, false, nil
 	}
 	switch kind {
 	case '+', ':':
