@@ -137,6 +137,8 @@ func TestLastWords(t *testing.T) {
 		{"garbage", "HTTP/1.1 400 Bad Request\r\n", `not a Redis reply: "HTTP/1.1 400 Bad Request"`, 0},
 		{"garbage without a line end", "\x15\x03\x01", `not a Redis reply: "\x15\x03\x01"`, 0},
 		{"a bad length", "$-7\r\n", `not a Redis reply: "$-7"`, 0},
+		{"a bulk string without its line end", "$3\r\nabcde", `not a Redis reply: "abcde"`, 0},
+		{"an integer that is none", ":12x\r\n", `not a Redis reply: ":12x"`, 0},
 		{"more than was asked for", "+OK\r\n+OK\r\n+OK\r\n-ERR too much\r\n", `the server said what no command had asked for: "-ERR too much"`, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 )
 
 // The replies of RESP2 are read here in two ways. ReplyScanner is for the
@@ -45,6 +46,7 @@ type ReplyScanner struct {
 	Index int
 
 	line  []byte // what has come of a line that is not complete
+	last  byte   // the last byte that was seen of that line
 	skip  int    // bytes of a bulk string, with its line end, still to pass over
 	left  []int  // elements to come of each array that is open
 	total int    // elements of the outermost array
@@ -63,6 +65,9 @@ func (s *ReplyScanner) Scan(b []byte) (n int, ev Event, err error) {
 	for n < len(b) {
 		if s.skip > 0 {
 			k := min(s.skip, len(b)-n)
+			if s.skip-k < len(crlf) && !s.endsBulk(b[n:n+k]) {
+				return n, More, notRESP(b[n : n+k])
+			}
 			n += k
 			s.skip -= k
 			if s.skip == 0 && s.ended() {
@@ -86,6 +91,17 @@ func (s *ReplyScanner) Scan(b []byte) (n int, ev Event, err error) {
 // Inside reports whether a reply has begun and not ended.
 func (s *ReplyScanner) Inside() bool { return s.skip > 0 || len(s.left) > 0 || len(s.line) > 0 }
 
+// endsBulk reports whether part, the next bytes of a bulk string, has the line
+// end where it is due. Part may hold one byte of it.
+func (s *ReplyScanner) endsBulk(part []byte) bool {
+	for i := max(s.skip-len(crlf), 0); i < len(part); i++ {
+		if part[i] != crlf[i-s.skip+len(crlf)] {
+			return false
+		}
+	}
+	return true
+}
+
 // cutLine takes a line off b, together with what an earlier call kept of it.
 func (s *ReplyScanner) cutLine(b []byte) (line []byte, n int, whole bool, err error) {
 	end := bytes.IndexByte(b, '\n')
@@ -101,10 +117,17 @@ func (s *ReplyScanner) cutLine(b []byte) (line []byte, n int, whole bool, err er
 	}
 	s.line = append(s.line, b[:min(n, maxReplyLine-len(s.line))]...)
 	if end < 0 {
+		s.last = b[n-1]
 		return nil, n, false, nil
 	}
-	if len(s.line) == maxReplyLine {
-		copy(s.line[maxReplyLine-len(crlf):], crlf) // its own end may have been cut off
+	if len(s.line) == maxReplyLine { // its own end may have been cut off
+		if end > 0 {
+			s.last = b[end-1]
+		}
+		if s.last != '\r' {
+			return nil, 0, false, notRESP(s.line)
+		}
+		copy(s.line[maxReplyLine-len(crlf):], crlf)
 	}
 	line, s.line = s.line, s.line[:0]
 	return line, n, true, nil
@@ -122,6 +145,9 @@ func (s *ReplyScanner) take(line []byte) (Event, error) {
 	}
 	switch kind {
 	case '+', ':':
+		if kind == ':' && !isIntegerReply(text) {
+			return More, notRESP(line)
+		}
 		if first {
 			s.Text = text[:min(len(text), maxReplyText)]
 		}
@@ -237,24 +263,36 @@ func parseReply(b []byte, depth int) (v Value, rest []byte, err error) {
 	if len(b) > 0 && !isReplyKind(b[0]) {
 		return v, nil, notRESP(b)
 	}
-	line, rest, found := bytes.Cut(b, crlf)
-	if !found {
+	end := bytes.IndexByte(b, '\n')
+	if end < 0 {
 		return v, nil, io.ErrUnexpectedEOF
 	}
-	v.Kind, v.Text = line[0], line[1:]
-	if v.Kind != '$' && v.Kind != '*' {
+	line, rest := b[:end+1], b[end+1:]
+	if len(line) < 3 || line[end-1] != '\r' {
+		return v, nil, notRESP(line)
+	}
+	v.Kind, v.Text = line[0], line[1:end-1]
+	switch v.Kind {
+	case '+', '-':
+		return v, rest, nil
+	case ':':
+		if !isIntegerReply(v.Text) {
+			return v, nil, notRESP(line)
+		}
 		return v, rest, nil
 	}
 	size, ok := parseInt(v.Text)
 	v.Text = nil
 	switch {
-	case !ok || size < -1 || depth == 0:
+	case !ok || size < -1 || v.Kind == '*' && depth == 0:
 		return v, nil, notRESP(line)
 	case size < 0:
 		v.Nil = true
 		return v, rest, nil
 	case v.Kind == '$':
-		if len(rest) < len(crlf) || size > len(rest)-len(crlf) {
+		if behind := rest[min(size, len(rest)):]; !bytes.HasPrefix(crlf, behind[:min(len(crlf), len(behind))]) {
+			return v, nil, notRESP(rest)
+		} else if len(behind) < len(crlf) {
 			return v, nil, io.ErrUnexpectedEOF
 		}
 		v.Text = rest[:size:size]
@@ -268,6 +306,19 @@ func parseReply(b []byte, depth int) (v Value, rest []byte, err error) {
 		v.Elems = append(v.Elems, elem)
 	}
 	return v, rest, nil
+}
+
+// isIntegerReply reports whether text is an integer of 64 bits.
+func isIntegerReply(text []byte) bool {
+	const fits, longest = 18, len("-9223372036854775808")
+	if len(text) > longest || !isInteger(text) {
+		return false
+	}
+	if len(text) <= fits {
+		return true
+	}
+	_, err := strconv.ParseInt(string(text), 10, 64)
+	return err == nil
 }
 
 func isReplyKind(c byte) bool { return c == '+' || c == '-' || c == ':' || c == '$' || c == '*' }

@@ -128,7 +128,7 @@ func (w *replyWriter) bulk(kind byte, length []byte) (whole bool) {
 		return true
 	}
 	text := w.rest[:min(size, len(w.rest))]
-	if whole = size <= len(w.rest)-len(crlf); whole {
+	if whole = len(text) == size && bytes.HasPrefix(w.rest[size:], crlf); whole {
 		w.rest = w.rest[size+len(crlf):]
 	}
 	if len(text) < size {
