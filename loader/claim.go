@@ -88,14 +88,22 @@ func (x *exactly) watched(g *greeting) (*Position, error) {
 }
 
 // put writes p, if the key is what it was when it was watched, and watches and
-// reads it again.
+// reads it again. Nothing is sent before the reply to MULTI: if MULTI is
+// refused, a SET would run at once, whatever lies under the key.
 func (x *exactly) put(g *greeting, p *Position) (won bool, now *Position, err error) {
-	command := slices.Concat(multiRequest, x.request("SET", p.raw), execRequest, x.request("WATCH"), x.request("GET"))
+	v, err := g.exchange(multiRequest)
+	if err == nil && v.Kind == '-' {
+		err = keyRefused(x.key, v)
+	}
+	if err != nil {
+		return false, nil, err
+	}
+	command := slices.Concat(x.request("SET", p.raw), execRequest, x.request("WATCH"), x.request("GET"))
 	if _, err := g.nc.Write(command); err != nil {
 		return false, nil, err
 	}
 	var refused error
-	for range 3 {
+	for range 2 {
 		v, err := g.reply()
 		if err != nil {
 			return false, nil, err
