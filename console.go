@@ -24,10 +24,11 @@ type console struct {
 	display  display
 	describe describer
 	warnings int64
+	exactly  string // name of a load that runs exactly once; "" for none
 }
 
 func newConsole(w io.Writer, s *settings) *console {
-	c := &console{meter: &meter{out: w}, terminal: isTerminal(w), quiet: s.quiet, describe: describer{values: s.showValues}}
+	c := &console{meter: &meter{out: w}, terminal: isTerminal(w), quiet: s.quiet, describe: describer{values: s.showValues}, exactly: s.exactlyOnce}
 	switch {
 	case s.quiet:
 	case s.progress == "bar", s.progress == "auto" && c.terminal && os.Getenv("TERM") != "dumb":
@@ -75,6 +76,7 @@ func (c *console) connected(s *loader.Server) {
 		c.warn("the server is a replica")
 	}
 	c.condition(s.Health)
+	c.mayEvict(s.Health)
 }
 
 func keyCount(n int64) string {

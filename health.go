@@ -1,6 +1,10 @@
 package main
 
-import "respipe/loader"
+import (
+	"strings"
+
+	"respipe/loader"
+)
 
 // nearlyFull is the share of its memory limit from which on a server is.
 const nearlyFull = 0.95
@@ -20,6 +24,16 @@ func (c *console) condition(h *loader.Health) {
 	if h.AOFFailed {
 		c.warn("the server could not write its append-only file")
 	}
+}
+
+// mayEvict warns of a server that may evict the position of a load that runs
+// exactly once: a run that finds none loads everything again.
+func (c *console) mayEvict(h *loader.Health) {
+	if c.exactly == "" || h == nil || h.MaxMemory == 0 || !strings.HasPrefix(h.Policy, "allkeys-") {
+		return
+	}
+	c.warn("the server may evict any key, as its policy is %s: if it evicts respipe:%s between two runs, the next run loads everything again; with a volatile policy or noeviction the key stays",
+		h.Policy, printable(c.exactly))
 }
 
 // meanwhile warns of what the servers did while the load ran.
