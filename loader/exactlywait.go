@@ -1,7 +1,6 @@
 package loader
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -117,21 +116,9 @@ func (x *exactly) checkStall() {
 	default:
 		x.stall.asked = true
 		x.probed = make(chan error, 1)
-		x.probe()
+		ctx, cfg, addr, told := x.ctx, x.cfg, x.node.addr, x.probed
+		go func() { told <- answers(ctx, cfg, addr) }()
 	}
-}
-
-// probe asks the server on a second connection. An interrupt does not end the
-// probe: whether a server that is silent then is busy or gone decides how long
-// the drain waits. Its time is bounded in any case.
-func (x *exactly) probe() {
-	limit := cmp.Or(x.cfg.ConnectTimeout, x.cfg.Timeout)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), limit)
-	cfg, addr, told := x.cfg, x.node.addr, x.probed
-	go func() {
-		defer cancel()
-		told <- answers(ctx, cfg, addr)
-	}()
 }
 
 // takeProbe is told what came of the second connection; any error means that

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,13 +51,11 @@ func (r *run) probe(p *pipeline) {
 }
 
 // answers returns nil if a server answers on a new connection. An interrupt does
-// not end the question: what is in flight is still waited for.
+// not end the probe: whether a server that is silent then is busy or gone decides
+// how long its replies are waited for. The time is bounded in any case.
 func answers(ctx context.Context, cfg Config, addr string) error {
-	ctx = context.WithoutCancel(ctx)
-	if cfg.ConnectTimeout <= 0 {
-		cfg.ConnectTimeout = cfg.Timeout
-	}
-	g, err := connect(ctx, cfg, addr)
+	cfg.ConnectTimeout = cmp.Or(cfg.ConnectTimeout, cfg.Timeout)
+	g, err := connect(context.WithoutCancel(ctx), cfg, addr)
 	if g != nil {
 		g.nc.Close()
 	}
