@@ -53,7 +53,7 @@ func (e *ending) status() int {
 	switch {
 	case e.err != nil:
 		return exitStopped
-	case e.errors() > 0, e.report.EarlierErrors > 0 && !e.told:
+	case e.errors() > 0, e.report.EarlierErrors > 0 && !e.told, e.report.Unconfirmed.Records > 0, e.report.AfterUnconfirmed:
 		return exitErrors
 	}
 	return 0

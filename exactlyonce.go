@@ -57,6 +57,9 @@ func beginOnce(ctx context.Context, s *settings, c *console, source *formats.Sou
 			file.Name = "<stdin>"
 		}
 		c.say(fmt.Sprintf("going on behind %s:%d: %s", file.Name, o.from.Mark.Line, earlier(o.from.Records, o.from.Errors)))
+		if o.from.Confirmed != nil {
+			c.say("the reply to the last transaction of the earlier run was not seen: its records are read again, and not sent")
+		}
 	}
 	return o, nil
 }
@@ -67,12 +70,32 @@ func begun(p *loader.Position) bool { return p != nil && p.Mark.N > 0 }
 // isDone reports whether there is nothing left to load.
 func (o *once) isDone() bool { return o != nil && o.from != nil && o.from.Done && !o.grown }
 
-// goOn lets a source go on from a position, and returns what told its files from
-// others.
+// goOn lets a source go on from the restart point of a position, and returns
+// what told the files from others at its mark.
 func (o *once) goOn(source *formats.Source, p *loader.Position) (id formats.Identity, err error) {
+	id, err = o.compare(source, p)
+	if from, input := p.Start(); err == nil && p.Confirmed == nil {
+		err = source.GoOnFrom(from, id)
+	} else if err == nil {
+		var was onceInput
+		var before formats.Identity
+		if err = was.read(input); err == nil {
+			before, err = was.identity(source, from)
+		}
+		if err == nil {
+			err = source.GoOnFrom(from, before)
+		}
+	}
+	return id, o.otherInput(err)
+}
+
+// compare looks whether the options and the input, as far as that can be seen
+// without reading a pipe, are those of a position. It returns what told the
+// files from others at its mark.
+func (o *once) compare(source *formats.Source, p *loader.Position) (id formats.Identity, err error) {
 	var was onceInput
-	if err := json.Unmarshal(p.Input, &was); err != nil {
-		return id, fmt.Errorf("what the position says of the input cannot be read: %w", err)
+	if err := was.read(p.Input); err != nil {
+		return id, err
 	}
 	err = was.Options.Compare(&o.settings.input)
 	if err == nil && p.Done && was.Limit != o.settings.input.Limit {
@@ -82,15 +105,51 @@ func (o *once) goOn(source *formats.Source, p *loader.Position) (id formats.Iden
 		id, err = was.identity(source, p.Mark)
 	}
 	if err == nil {
-		err = source.GoOnFrom(p.Mark, id)
-	}
-	if usage, ok := errors.AsType[*formats.UsageError](err); ok {
-		err = &formats.UsageError{
-			Msg:  fmt.Sprintf("--exactly-once %s: %s", o.settings.exactlyOnce, usage.Msg),
-			Hint: "give another name to load another input, or --forget " + shellQuote(o.settings.exactlyOnce) + " to load all of this one again",
-		}
+		err = source.Compare(id, p.Mark)
 	}
 	return id, err
+}
+
+// sameInput returns an error if a position was written for another input, or
+// other options. Read says that the source has been read up to it.
+func (o *once) sameInput(p *loader.Position, read bool) error {
+	source := o.reading()
+	id, err := o.compare(source, p)
+	if file := p.Mark.File; err == nil && read && file < len(id.Files) && id.Files[file].Head != "" {
+		var now formats.Identity
+		if now, err = source.Identity(p.Mark); err == nil && now.Files[file].Head != id.Files[file].Head && !source.Regular(file) {
+			err = &formats.UsageError{Msg: fmt.Sprintf("%s does not bring what it brought", shellQuote(id.Files[file].Name))}
+		}
+	}
+	return o.otherInput(err)
+}
+
+// otherInput says in an error of usage which load it concerns, and what to do.
+func (o *once) otherInput(err error) error {
+	usage, ok := errors.AsType[*formats.UsageError](err)
+	if !ok {
+		return err
+	}
+	return &formats.UsageError{
+		Msg:  fmt.Sprintf("--exactly-once %s: %s", o.settings.exactlyOnce, usage.Msg),
+		Hint: "give another name to load another input, or --forget " + shellQuote(o.settings.exactlyOnce) + " to load all of this one again",
+	}
+}
+
+// read reads what a position says of the input.
+func (in *onceInput) read(text json.RawMessage) error {
+	if err := json.Unmarshal(text, in); err != nil {
+		return fmt.Errorf("what the position says of the input cannot be read: %w", err)
+	}
+	return nil
+}
+
+// reading returns the source that is read.
+func (o *once) reading() *formats.Source {
+	if o.opened != nil {
+		return o.opened
+	}
+	return o.source
 }
 
 // identity returns what told all files from others. Those of which only a digest
@@ -125,7 +184,7 @@ func othersOf(id formats.Identity, but int) string {
 
 // config returns what keeps the position.
 func (o *once) config() *loader.ExactlyOnce {
-	return &loader.ExactlyOnce{Name: o.settings.exactlyOnce, From: o.from, Grown: o.grown, Identity: o.identify}
+	return &loader.ExactlyOnce{Name: o.settings.exactlyOnce, From: o.from, Grown: o.grown, Identity: o.identify, SameInput: o.sameInput}
 }
 
 // canReopen reports whether all of the input is in regular files.
@@ -133,10 +192,7 @@ func (o *once) canReopen() bool { return o.source.Size() >= 0 }
 
 // identify returns what tells the input and the options at a mark.
 func (o *once) identify(m parser.Mark) (json.RawMessage, error) {
-	source := o.source
-	if o.opened != nil {
-		source = o.opened
-	}
+	source := o.reading()
 	id, err := source.Identity(m)
 	if err != nil {
 		return nil, err
@@ -235,14 +291,31 @@ func earlier(records, errors int64) string {
 // once prints what is special about a load that runs exactly once.
 func (c *console) once(e *ending) {
 	r, name := e.report, e.settings.exactlyOnce
+	c.unconfirmed(r)
 	if r.DoneBefore {
 		c.say(fmt.Sprintf("%s is done: %s; --forget %s forgets that", name, earlier(r.EarlierRecords, r.EarlierErrors), shellQuote(name)))
 	}
-	if r.Unseen > 0 {
-		c.printf("the answer to %d commands from %s to %s was lost: they ran, but which of them were refused is not known\n",
-			r.Unseen, place(r.FirstUnseen), place(r.LastUnseen))
-	}
 	if r.Again > 0 {
 		c.printf("%d commands were loaded again, as the server had lost them\n", r.Again)
+	}
+}
+
+// unconfirmed names the records of which it is not known whether the server
+// refused them; quiet or not, as the load does not end well.
+func (c *console) unconfirmed(r *loader.Report) {
+	for _, u := range r.Unconfirmed.Ranges {
+		first, last := u.First.Pos(), u.Last.Pos()
+		all := u.Last.N - u.First.N + 1
+		switch {
+		case all == 1:
+			c.printf("%s: 1 record is unconfirmed: it ran in a transaction whose reply was lost; whether the server refused it is not known\n", place(first))
+		case u.Records < all:
+			c.printf("%s to %s: %d of %d records are unconfirmed: they ran in transactions whose replies were lost; whether the server refused any of them is not known\n", place(first), place(last), u.Records, all)
+		default:
+			c.printf("%s to %s: %d records are unconfirmed: they ran in a transaction whose reply was lost; whether the server refused any of them is not known\n", place(first), place(last), u.Records)
+		}
+	}
+	if r.AfterUnconfirmed {
+		c.printf("the command of --after ran, but its reply was lost: whether the server refused it is not known\n")
 	}
 }

@@ -22,7 +22,7 @@ import (
 
 // Exit statuses; an interrupted load ends with 128 and the signal's number.
 const (
-	exitErrors  = 1 // the input was read to its end, some records were refused
+	exitErrors  = 1 // the input was read to its end, some records were refused or are unconfirmed
 	exitUsage   = 2 // nothing was sent, no counts
 	exitStopped = 3 // stopped because of errors
 	exitConnect = 4 // could not connect or authenticate, nothing was sent

@@ -18,10 +18,10 @@ func (c *console) kept(e *ending) {
 		c.printf("left out of them: %d, see %s\n", n, printable(r.refused.path+reasonsSuffix))
 	}
 	if files := r.unknown.written(); len(files) > 0 {
-		c.printf("%d records of which it is not known whether they took effect are in %s\n", r.unknown.count, fileNames(files))
+		c.printf("%d %s with unknown outcome %s in %s\n", r.unknown.count, ifOne(r.unknown.count, "record", "records"), ifOne(r.unknown.count, "is", "are"), fileNames(files))
 	}
 	if n := r.unknown.leftOut; n > 0 {
-		c.printf("of %d more it is not known, and they are left out\n", n)
+		c.printf("%d more %s with unknown outcome %s left out of them\n", n, ifOne(n, "record", "records"), ifOne(n, "is", "are"))
 	}
 }
 
@@ -32,4 +32,12 @@ func fileNames(files []*recordFile) string {
 		names = append(names, printable(f.file.Name()))
 	}
 	return strings.Join(names, ", ")
+}
+
+// ifOne returns the word for one thing, or for any other number of them.
+func ifOne(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }

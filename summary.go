@@ -40,7 +40,8 @@ type summaryObject struct {
 	Refused      int64           `json:"refused"`
 	Unknown      int64           `json:"unknown"`
 	NotSent      int64           `json:"not_sent"`
-	Position     summaryPosition `json:"position"` // where to go on from
+	Unconfirmed  int64           `json:"unconfirmed"` // records of all runs, see loader.Report
+	Position     summaryPosition `json:"position"`    // where to go on from
 	Seconds      float64         `json:"seconds"`
 	Bytes        int64           `json:"bytes"`
 	Exit         int             `json:"exit"`
@@ -76,7 +77,7 @@ func (e *ending) json() string {
 	r, describe := e.report, describer{values: e.settings.showValues}
 	s := summaryObject{
 		Errors: e.errors(), Replies: r.Replies, Commands: r.Sent,
-		Acknowledged: r.Acknowledged, Refused: r.Refused, Unknown: r.Unknown, NotSent: r.NotSent,
+		Acknowledged: r.Acknowledged, Refused: r.Refused, Unknown: r.Unknown, NotSent: r.NotSent, Unconfirmed: r.Unconfirmed.Records,
 		Position: summaryPosition{File: printable(r.File), Line: r.Position.Line, Offset: r.Position.Offset, Record: r.Position.N},
 		Seconds:  r.Duration.Seconds(), Bytes: r.Bytes, Exit: e.status(),
 		Kinds: []summaryKind{}, Nodes: []summaryNode{},

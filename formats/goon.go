@@ -34,7 +34,7 @@ func (s *Source) GoOnFrom(m parser.Mark, id Identity) error {
 	if err != nil || m.File < 0 || m.Offset < 0 || m.Line < 1 {
 		return usagef("%v", errState)
 	}
-	if err := s.compare(id, m); err != nil {
+	if err := s.Compare(id, m); err != nil {
 		return err
 	}
 	s.given, s.from = id, &origin{Mark: m, state: state}

@@ -99,9 +99,9 @@ func (s *Source) keepHead() {
 	s.heads[s.file] = s.in.head
 }
 
-// compare looks whether the files are those of an Identity at m, as far as that
+// Compare looks whether the files are those of an Identity at m, as far as that
 // can be seen without reading a pipe. The error is a *UsageError.
-func (s *Source) compare(id Identity, m parser.Mark) error {
+func (s *Source) Compare(id Identity, m parser.Mark) error {
 	if m.File >= len(s.files) || len(id.Files) > 0 && len(id.Files) != len(s.files) {
 		return usagef("there are %d input files, which are not as many as the checkpoint was written for", len(s.files))
 	}
@@ -196,6 +196,9 @@ func notTheFile(name, why string) *UsageError {
 		Hint: "remove the checkpoint to load all of it",
 	}
 }
+
+// Regular reports whether the i-th file is a regular file, and no pipe.
+func (s *Source) Regular(i int) bool { return isRegular(s.files[i]) }
 
 // verbatim reports whether the i-th file can be read from any place on: it is
 // regular, and neither packed nor decoded.

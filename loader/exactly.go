@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -23,13 +24,14 @@ import (
 // ExactlyOnce asks for a load of which every command takes effect once, however
 // often it is broken off and begun again. It uses one connection to one server;
 // Config.Window is how many records a transaction holds, 1000 where that is no
-// number.
+// number. Records of which an earlier run did not see the reply are read again,
+// and given to Config.OnSettled as Unknown.
 type ExactlyOnce struct {
 	// Name is that of the load. Its position lies under the key "respipe:" and
 	// Name, in the database of Config.DB.
 	Name string
 	// From is what ReadPosition returned; nil for the beginning. The source may
-	// begin with the record of From.Mark, or anywhere before: what is done is
+	// begin with the record of From.Start, or anywhere before: what is done is
 	// passed over.
 	From *Position
 	// Grown says that the input is longer than when From was written: what is
@@ -38,6 +40,10 @@ type ExactlyOnce struct {
 	// Identity, if set, returns what tells the input and the options at a mark,
 	// as JSON. It is kept as Position.Input.
 	Identity func(parser.Mark) (json.RawMessage, error)
+	// SameInput, if set, returns an error if a position was written for another
+	// input, or other options; read says that the source has been read up to it,
+	// so that a pipe can be compared, too.
+	SameInput func(p *Position, read bool) error
 	// Reopen, if set, returns a source that begins as it does for From, for an
 	// earlier position: the server has lost what it had acknowledged. The older
 	// source is not used any more.
@@ -79,6 +85,10 @@ type exactly struct {
 	reached Position     // what is settled
 	lag     bool         // and the key does not say so
 
+	unread      bool        // the records after first.Confirmed are still to be read
+	passed      reach       // what lies before is done, and given to the observer
+	unconfirmed Unconfirmed // found so far, by all runs
+
 	failedAfter error
 
 	down    error // why the connection is lost
@@ -101,6 +111,7 @@ func runExactly(ctx context.Context, src Source, cfg Config) (*Report, error) {
 	if x.isDone() {
 		x.link.net.Close()
 		x.rep.DoneBefore, x.rep.InputDone = true, true
+		x.reportUnconfirmed()
 		return x.rep, nil
 	}
 	if x.ticks = newTicker(cfg.Timeout); x.ticks != nil {
@@ -124,6 +135,7 @@ func runExactly(ctx context.Context, src Source, cfg Config) (*Report, error) {
 	x.link.net.Close()
 	x.leaveTransactions()
 	x.account()
+	x.reportUnconfirmed()
 	x.cfg.After = nil // it was in the last transaction
 	x.rep.Window = x.limit
 	x.rep.DelayP50, x.rep.DelayP99 = delayAt(x.tune.delays, 50), delayAt(x.tune.delays, 99)
@@ -165,11 +177,12 @@ func (x *exactly) open() error {
 		x.cfg.OnConnect(&g.info)
 	}
 	x.attach(g)
-	x.startAt(x.first)
-	x.settled, x.seen = x.from, x.from.n
 	if p := x.first; p != nil {
 		x.rep.EarlierRecords, x.rep.EarlierErrors = p.Records, p.Errors
+		x.unconfirmed, x.unread = p.Unconfirmed, p.Confirmed != nil
 	}
+	x.startAt(x.first)
+	x.settled, x.seen = x.from, x.from.n
 	if x.isDone() || x.comesTo(x.first) {
 		return nil
 	}
@@ -200,6 +213,11 @@ func (x *exactly) connectAndClaim() (*greeting, error) {
 
 // mayBegin reports whether a run may begin at what it finds under the key.
 func (x *exactly) mayBegin(found *Position) error {
+	if x.once.SameInput != nil && found != nil && !found.identical(x.once.From) {
+		if err := x.once.SameInput(found, false); err != nil {
+			return &PositionError{Key: x.key, Err: fmt.Errorf("%w: %w", ErrTakenOver, err)}
+		}
+	}
 	if x.comesTo(found) || x.once.Reopen != nil {
 		return nil
 	}
@@ -221,8 +239,12 @@ func (x *exactly) isDone() bool { return x.held.Done && !x.once.Grown }
 func (x *exactly) startAt(p *Position) {
 	x.from, x.at = p.reach(), reach{}
 	x.db, x.records = x.cfg.DB, 0
+	x.passed = x.from
 	if p != nil {
 		x.db, x.records = p.Mark.DB, p.Records
+		if c := p.Confirmed; c != nil && x.unread {
+			x.passed, x.db = c.reach(), c.Mark.DB
+		}
 	}
 	x.last = x.from.n
 	x.reached, x.lag = *x.held, false
@@ -252,6 +274,8 @@ func (x *exactly) inputEnded(err error) {
 	switch {
 	case errors.Is(err, errStop):
 		return
+	case errors.Is(err, io.EOF) && x.passed.before(x.from):
+		x.stopped = fmt.Errorf("the input ends before record %d, up to which it was loaded", x.from.n)
 	case errors.Is(err, io.EOF):
 		x.rep.InputDone = true
 	default:

@@ -7,14 +7,18 @@ import (
 )
 
 // arrive takes note that the source stands at a command, or a refused record,
-// of record n. It reports false for one that is done.
+// of record n. It reports false for one that is done, and confirmed.
 func (x *exactly) arrive(n int64) bool {
 	if n != x.at.n {
 		x.at = reach{n: n}
 	}
 	x.at.commands++
-	return x.from.before(x.at)
+	return x.passed.before(x.at)
 }
+
+// passing reports whether the command at hand ran in an earlier run that did not
+// see the reply: it is read for the report, and not sent.
+func (x *exactly) passing() bool { return !x.from.before(x.at) }
 
 // again reports whether what lies before a place is in the report already: a
 // server had lost it.
@@ -54,7 +58,7 @@ func (x *exactly) take(c *parser.Command) error {
 
 // count counts the record at hand; a block ends with its file.
 func (x *exactly) count(n int64, file int) error {
-	if n != x.last {
+	if n != x.last && !x.passing() {
 		x.last = n
 		x.records++
 	}
@@ -141,9 +145,13 @@ func (x *exactly) refuseHere(n int64, pos parser.Pos, text string, s origin) err
 	return x.added(t, true)
 }
 
-// failHere is run.failHere, unless that was said before.
+// failHere is run.failHere, unless that was said before. What an earlier run
+// refused without saying so is no error of this run.
 func (x *exactly) failHere(b *Batch, at reach, text string) {
-	if !x.again(at) {
+	if x.passing() {
+		b.plain = false
+		b.fail(b.Len()-1, []byte(text), true)
+	} else if !x.again(at) {
 		x.run.failHere(b, text)
 	}
 }
@@ -163,7 +171,7 @@ func (x *exactly) breakBlock() error {
 // fillingAt returns the transaction that takes what comes of record n.
 func (x *exactly) fillingAt(n int64) *transaction {
 	if x.filling == nil {
-		x.filling = &transaction{}
+		x.filling = &transaction{passed: x.passing()}
 	}
 	if t := x.filling; t.records == 0 || n != t.next.Mark.N {
 		t.records++
@@ -193,7 +201,7 @@ func (x *exactly) batchAt(t *transaction, n int64, pos parser.Pos, size int) *Ba
 func (x *exactly) added(t *transaction, last bool) error {
 	t.next.Mark, t.next.Commands, t.next.Records = x.src.Mark(), x.at.commands, x.records
 	t.counted = x.rep.Records
-	full := last && t.records >= x.limit || t.size() >= x.cut || len(t.batches) == mostParts || x.at == x.settled
+	full := last && t.records >= x.limit || t.size() >= x.cut || len(t.batches) == mostParts || x.at == x.settled || x.at == x.from
 	if full && !x.block.Open {
 		return x.handOver()
 	}

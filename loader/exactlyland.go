@@ -69,9 +69,9 @@ func (x *exactly) executed(t *transaction) {
 }
 
 // correct writes the position again, if it says of a SELECT that was refused
-// that it was not.
+// that it was not, or of Config.After that its reply was not seen.
 func (x *exactly) correct(t *transaction) {
-	if x.db != t.next.Mark.DB {
+	if x.db != t.next.Mark.DB || t.after != nil && !t.unseen {
 		x.launch(&transaction{next: x.reached})
 	}
 }
@@ -109,7 +109,7 @@ func (x *exactly) rejected(t *transaction) {
 		x.lose(errors.New(string(why)))
 	case why != nil:
 		x.pending = t
-		x.stopped = &PositionError{Key: x.key, Err: errors.New(string(why)), Refused: true}
+		x.refused(&PositionError{Key: x.key, Err: errors.New(string(why)), Refused: true})
 	case t.block:
 		x.settle(t)
 		x.check(t)
@@ -117,6 +117,16 @@ func (x *exactly) rejected(t *transaction) {
 		x.launch(t)
 	default:
 		x.pending = t
+	}
+}
+
+// refused ends the load, as the position cannot be written; why it ended already
+// is not forgotten for that.
+func (x *exactly) refused(err *PositionError) {
+	if x.stopped == nil {
+		x.stopped = err
+	} else {
+		x.stopped = errors.Join(x.stopped, err)
 	}
 }
 
@@ -161,6 +171,9 @@ func (x *exactly) passes(text []byte) bool {
 // settle puts a transaction into the report.
 func (x *exactly) settle(t *transaction) {
 	again := x.again(t.next.reach())
+	if t.unseen && !again {
+		x.doubt(t)
+	}
 	for _, b := range t.batches {
 		b.mark.DB = x.db
 		if t.changes && t.ran {
@@ -170,6 +183,9 @@ func (x *exactly) settle(t *transaction) {
 			x.rep.Again += int64(b.Len() - b.owned)
 		} else {
 			replies := int64(b.due - b.owned)
+			if t.unseen {
+				replies -= x.unanswered(b)
+			}
 			x.rep.Replies += replies
 			x.node.report.Replies += replies
 			x.run.settle(b)
@@ -181,6 +197,8 @@ func (x *exactly) settle(t *transaction) {
 	}
 	x.reached = t.next
 	x.reached.Mark.DB = x.db
+	x.reached.Confirmed, x.reached.Unconfirmed = nil, x.unconfirmed
+	x.reached.AfterUnconfirmed = t.next.AfterUnconfirmed && (t.after == nil || t.unseen)
 	x.lag = !x.reached.same(x.held)
 	x.vain = vain{}
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,20 @@ type onceSchedule struct {
 	strike func(*redistest.Server)
 	after  time.Duration
 	name   string
+
+	refused []bool            // of each line: the server refuses it
+	said    map[int64]Outcome // of these records, as the observer was told
+}
+
+// refusedOf says of each line whether the server refuses it.
+func refusedOf(lines []string) []bool {
+	model, refused := database{}, make([]bool, len(lines))
+	for i, line := range lines {
+		if args := strings.Fields(line); len(args) > 1 {
+			refused[i] = !model.run(args)
+		}
+	}
+	return refused
 }
 
 func randomOnce(rng *rand.Rand) *onceSchedule {
@@ -42,6 +57,14 @@ func randomOnce(rng *rand.Rand) *onceSchedule {
 		after: time.Duration(rng.IntN(40)) * time.Millisecond,
 		pause: time.Duration(rng.IntN(3)) * time.Millisecond / 2,
 	}
+	if rng.IntN(2) == 0 { // nothing is refused
+		for i, refused := range refusedOf(s.lines) {
+			if refused {
+				s.lines[i] = fmt.Sprint("RPUSH trace ", i)
+			}
+		}
+	}
+	s.refused = refusedOf(s.lines)
 	for range rng.IntN(8) {
 		s.faults = append(s.faults, randomOnceFault(rng))
 	}
@@ -148,6 +171,8 @@ func TestExactlyOnceModel(t *testing.T) {
 func (s *onceSchedule) check(t *testing.T, server *redistest.Server, ends map[string]int) {
 	server.CLI("FLUSHALL")
 	server.CLI("SAVE")
+	s.said = map[int64]Outcome{}
+	var report *Report
 	proxy := redistest.NewProxy(t, server.Addr, func(n int) redistest.Fault {
 		if n < len(s.faults) {
 			return s.faults[n]
@@ -167,9 +192,9 @@ func (s *onceSchedule) check(t *testing.T, server *redistest.Server, ends map[st
 		if run < len(s.kills) {
 			kill = s.kills[run]
 		}
-		done, end := s.run(t, proxy.Addr, kill)
+		done, end, rep := s.run(t, proxy.Addr, kill)
 		ends[end]++
-		if done {
+		if report = rep; done {
 			break
 		}
 		if strings.HasPrefix(end, "no ") { // the server is being started again
@@ -184,11 +209,16 @@ func (s *onceSchedule) check(t *testing.T, server *redistest.Server, ends map[st
 		time.Sleep(5 * time.Millisecond)
 	}
 	if s.name == "SIGKILL behind a save" || s.name == "SIGKILL" { // it may have come behind the end
-		if done, end := s.run(t, proxy.Addr, 0); !done {
+		done, end, rep := s.run(t, proxy.Addr, 0)
+		if report = rep; !done {
 			t.Errorf("the last run: %s", end)
 		}
 	}
 	proxy.Drained()
+	s.checkRefused(t, server, report)
+	if done, end, again := s.run(t, server.Addr, 0); !done || !again.DoneBefore || !reflect.DeepEqual(again.Unconfirmed, report.Unconfirmed) {
+		t.Errorf("one more run: %s, unconfirmed %+v, not %+v", end, again.Unconfirmed, report.Unconfirmed)
+	}
 	model := database{}
 	for _, line := range s.lines {
 		if args := strings.Fields(line); len(args) > 1 {
@@ -200,11 +230,46 @@ func (s *onceSchedule) check(t *testing.T, server *redistest.Server, ends map[st
 	}
 }
 
+// checkRefused holds the reports of all runs together, of which rep is that of
+// the last one, to what the server has refused: each such record was named as
+// refused, or given to the observer as unknown and lies in a range that the last
+// run names; and Config.After ran if there was neither.
+func (s *onceSchedule) checkRefused(t *testing.T, server *redistest.Server, rep *Report) {
+	u := rep.Unconfirmed
+	if !u.valid() {
+		t.Errorf("%+v", u)
+	}
+	count := int64(0)
+	for i, refused := range s.refused {
+		if !refused {
+			continue
+		}
+		count++
+		n := int64(i + 1)
+		within := slices.ContainsFunc(u.Ranges, func(r UnconfirmedRange) bool { return r.First.N <= n && n <= r.Last.N })
+		switch outcome, said := s.said[n]; {
+		case !said:
+			t.Errorf("no run says anything of record %d, which was refused; unconfirmed: %+v", n, u)
+		case outcome == Unknown && !within:
+			t.Errorf("record %d was refused, was unknown to a run, and the last run does not name it: %+v", n, u)
+		}
+	}
+	errors := rep.EarlierErrors + rep.Errors
+	if errors > count || errors+u.Records < count {
+		t.Errorf("%d errors where %d records were refused and %d are unconfirmed", errors, count, u.Records)
+	}
+	ready := server.CLI("EXISTS", "ready") == "1"
+	if want := count == 0 && u.Records == 0; ready != want {
+		t.Errorf("the last command ran: %v, want %v; %d refused, unconfirmed %+v", ready, want, count, u)
+	}
+}
+
 // run is one run of the command line. It reports whether the load is done.
-func (s *onceSchedule) run(t *testing.T, addr string, kill time.Duration) (done bool, end string) {
+func (s *onceSchedule) run(t *testing.T, addr string, kill time.Duration) (done bool, end string, rep *Report) {
 	input := strings.Join(s.lines, "\n")
 	cfg := once(addr, input)
 	cfg.Window, cfg.RetryFor = s.limit, 2*time.Second
+	cfg.After = [][]byte{[]byte("SET"), []byte("ready"), []byte("1")}
 	cfg.Timeout, cfg.ConnectTimeout = 300*time.Millisecond, 500*time.Millisecond
 	if !s.reads {
 		cfg.ExactlyOnce.Reopen = nil
@@ -222,13 +287,23 @@ func (s *onceSchedule) run(t *testing.T, addr string, kill time.Duration) (done 
 				t.Errorf("record %d is settled behind %d", b.N(i), last)
 			}
 			last = b.N(i)
+			switch outcome := b.Outcome(i); {
+			case !s.refused[last-1]:
+				if outcome == Failed {
+					t.Errorf("record %d was not refused, and is told to be", last)
+				}
+			case outcome == Ran:
+				t.Errorf("record %d was refused, and is told to have run", last)
+			case outcome == Failed, outcome == Unknown && s.said[last] != Failed:
+				s.said[last] = outcome
+			}
 		}
 		settled += int64(b.Len())
 		return nil
 	}
 	from, err := ReadPosition(context.Background(), cfg, "load")
 	if err != nil {
-		return false, "no position"
+		return false, "no position", &Report{}
 	}
 	cfg.ExactlyOnce.From = from
 	src := script(input)
@@ -237,7 +312,7 @@ func (s *onceSchedule) run(t *testing.T, addr string, kill time.Duration) (done 
 			time.Sleep(s.pause)
 		}
 	}
-	rep, err := Run(context.Background(), src, cfg)
+	rep, err = Run(context.Background(), src, cfg)
 	if sum := rep.Acknowledged + rep.Refused + rep.Unknown + rep.NotSent; sum != rep.Records {
 		t.Errorf("%d acknowledged, %d refused, %d unknown, %d not sent of %d records (%v)",
 			rep.Acknowledged, rep.Refused, rep.Unknown, rep.NotSent, rep.Records, err)
@@ -245,8 +320,8 @@ func (s *onceSchedule) run(t *testing.T, addr string, kill time.Duration) (done 
 	if err == nil && rep.EarlierRecords+rep.Records != int64(len(s.lines)) {
 		t.Errorf("%d and %d of %d records", rep.EarlierRecords, rep.Records, len(s.lines))
 	}
-	if err == nil && rep.Replies != rep.Records {
-		t.Errorf("%d replies to %d commands", rep.Replies, rep.Records)
+	if err == nil && rep.Replies+rep.Unanswered != rep.Records {
+		t.Errorf("%d replies to %d commands, %d without one", rep.Replies, rep.Records, rep.Unanswered)
 	}
 	bad, isPosition := errors.AsType[*PositionError](err)
 	lost, isLost := errors.AsType[*LostError](err)
@@ -255,8 +330,8 @@ func (s *onceSchedule) run(t *testing.T, addr string, kill time.Duration) (done 
 		end = "done before"
 	case err == nil && rep.Again > 0:
 		end = "done, with some loaded again"
-	case err == nil && rep.Unseen > 0:
-		end = "done, with some unseen"
+	case err == nil && rep.Unconfirmed.Records > 0:
+		end = "done, with some unconfirmed"
 	case err == nil:
 		end = "done"
 	case isPosition && bad.Refused:
@@ -273,7 +348,7 @@ func (s *onceSchedule) run(t *testing.T, addr string, kill time.Duration) (done 
 		}
 		end = "no connection"
 	}
-	return err == nil, end
+	return err == nil, end, rep
 }
 
 // killed is a process that is killed: its connections end, and what it has

@@ -152,12 +152,13 @@ func (x *exactly) goOn(found *Position) {
 		}
 	case t == nil:
 	case x.says == hasRun:
-		if !t.answered {
-			x.unseen(t)
-		}
-		t.ran = true
+		t.ran, t.unseen = true, !t.answered
 		x.settle(t)
-		x.correct(t)
+		if t.afterErr != nil {
+			x.afterFailed(t)
+		} else {
+			x.correct(t)
+		}
 	default:
 		t.undo()
 		x.launch(t)
@@ -194,21 +195,6 @@ func (x *exactly) probeSelects(g *greeting) error {
 		}
 	}
 	return nil
-}
-
-// unseen notes that a transaction ran of which the answer was lost.
-func (x *exactly) unseen(t *transaction) {
-	n := int64(t.due())
-	if n == 0 || x.again(t.next.reach()) {
-		return
-	}
-	first, last := t.batches[0].Pos(0), t.last().Pos(t.last().Len()-1)
-	if x.rep.Unseen == 0 {
-		x.rep.FirstUnseen = first
-	}
-	x.rep.LastUnseen = last
-	x.rep.Unseen += n
-	x.note(fmt.Sprintf("warning: the commands from %v to %v ran, but the answer was lost: which of them were refused is not known", first, last))
 }
 
 // rewind reads the input again from what the server still knows. What was under

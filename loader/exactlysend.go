@@ -15,6 +15,11 @@ func (x *exactly) handOver() error {
 	if t == nil {
 		return x.ending()
 	}
+	if t.passed {
+		x.filling = nil
+		x.pass(t)
+		return x.ending()
+	}
 	if err := x.keepPace(t); err != nil {
 		return err
 	}
@@ -51,8 +56,9 @@ func (x *exactly) keepPace(t *transaction) error {
 	return nil
 }
 
-// finish writes the position at the end, if that is not where the key says, and
-// that the input is done; and with that Config.After.
+// finish writes the position at the end, if the key does not say that, or not
+// that the replies were seen, and that the input is done; and with that
+// Config.After, if no record is refused or unconfirmed.
 func (x *exactly) finish() {
 	done := x.rep.InputDone && x.stopped == nil && x.broken == nil
 	if x.rewound || x.lost != nil || x.pending != nil || !done && !x.lag {
@@ -60,8 +66,9 @@ func (x *exactly) finish() {
 	}
 	t := &transaction{next: x.reached}
 	t.next.Done = done
-	if done && x.allWentIn() && len(x.cfg.After) > 0 {
+	if done && x.allWentIn() && x.unconfirmed.Records == 0 && len(x.cfg.After) > 0 {
 		t.after = parser.AppendCommand(nil, x.cfg.After)
+		t.next.AfterUnconfirmed = true // until its reply is seen
 	}
 	x.launch(t)
 	x.drain()
@@ -71,6 +78,10 @@ func (x *exactly) finish() {
 func (x *exactly) launch(t *transaction) {
 	t.next.token = x.held.token
 	t.next.Errors = x.rep.EarlierErrors + x.rep.Errors
+	t.next.Unconfirmed = x.unconfirmed
+	if t.next.Confirmed = nil; t.due() > 0 {
+		t.next.Confirmed = &Confirmed{x.reached.Mark, x.reached.Commands, x.reached.Input}
+	}
 	t.next.Mark.DB = x.foresee(t)
 	if err := t.next.encode(); err != nil {
 		x.stopped, x.pending = err, t

@@ -6,24 +6,40 @@ import (
 	"time"
 )
 
-// await is the source's way to wait for ready. What was read so far is on its
-// way before, if nothing else is.
+// confirmAfter is how long the input must pause before the position is written
+// only to say that the last replies were seen: the next transaction says so, too.
+const confirmAfter = 20 * time.Millisecond
+
+// await is the source's way to wait for ready. What was read so far is sent
+// before, if nothing is in flight.
 func (x *exactly) await(ready <-chan []byte) (chunk []byte, ok bool, err error) {
 	select {
 	case chunk, ok = <-ready: // there is more at hand: what is being filled can wait
 		return chunk, ok, x.ending()
 	default:
 	}
+	var pause <-chan time.Time
 	for {
 		if !x.busy() && !x.block.Open {
 			if err := x.handOver(); err != nil {
 				return nil, false, err
 			}
 		}
+		if pause == nil && x.lag && !x.busy() {
+			pause = time.After(confirmAfter)
+		}
+		x.alarm = pause
 		chunk, ok, came := x.wait(ready)
 		if came {
+			x.alarm = nil
 			return chunk, ok, nil
 		}
+		if pause != nil && x.alarm == nil {
+			if pause = nil; x.lag && !x.busy() && x.ending() == nil {
+				x.launch(&transaction{next: x.reached})
+			}
+		}
+		x.alarm = nil
 		if err := x.proceed(); err != nil {
 			return nil, false, err
 		}

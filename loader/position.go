@@ -32,31 +32,71 @@ type Position struct {
 	Done     bool            // the input was loaded to its end
 	Input    json.RawMessage // what ExactlyOnce.Identity returned
 
+	// Confirmed is up to where replies had been seen by the run that wrote the
+	// position; nil for all up to Mark. What lies between ran in one transaction,
+	// and is unconfirmed unless its reply was seen.
+	Confirmed *Confirmed
+	// Unconfirmed is what is unconfirmed before that.
+	Unconfirmed Unconfirmed
+	// AfterUnconfirmed says that Config.After ran, and its reply was not seen by
+	// the run that wrote the position.
+	AfterUnconfirmed bool
+
 	token string // of the run that wrote it
 	raw   []byte // as it lies in the server
 }
 
-// positionJSON is a Position as it is written.
+// Start returns the restart point: the Mark that a source must begin with, or
+// before, and its Input. It lies before Mark if a transaction is unconfirmed.
+func (p *Position) Start() (parser.Mark, json.RawMessage) {
+	if c := p.Confirmed; c != nil {
+		return c.Mark, c.Input
+	}
+	return p.Mark, p.Input
+}
+
+// placeJSON is a Mark, and how many commands of its record are done, as they are
+// written.
+type placeJSON struct {
+	N        int64  `json:"n"`
+	Commands int    `json:"commands"`
+	File     int    `json:"file"`
+	Offset   int64  `json:"offset"`
+	Line     int    `json:"line"`
+	DB       int    `json:"db"`
+	State    []byte `json:"state,omitempty"`
+}
+
+func placeOf(m parser.Mark, commands int) placeJSON {
+	return placeJSON{m.N, commands, m.File, m.Offset, m.Line, m.DB, m.State}
+}
+
+func (j *placeJSON) mark() parser.Mark {
+	return parser.Mark{N: j.N, File: j.File, Offset: j.Offset, Line: j.Line, DB: j.DB, State: j.State}
+}
+
+func (j *placeJSON) valid() bool { return j.N >= 0 && j.Commands >= 0 && j.DB >= 0 }
+
+// positionJSON is a Position as it is written. Positions of versions that knew
+// nothing of unconfirmed records lack the last three members.
 type positionJSON struct {
-	N        int64           `json:"n"`
-	Commands int             `json:"commands"`
-	File     int             `json:"file"`
-	Offset   int64           `json:"offset"`
-	Line     int             `json:"line"`
-	DB       int             `json:"db"`
-	State    []byte          `json:"state,omitempty"`
-	Records  int64           `json:"records"`
-	Errors   int64           `json:"errors"`
-	Done     bool            `json:"done"`
-	Token    string          `json:"token"`
-	Input    json.RawMessage `json:"input,omitempty"`
+	placeJSON
+	Records          int64            `json:"records"`
+	Errors           int64            `json:"errors"`
+	Done             bool             `json:"done"`
+	Token            string           `json:"token"`
+	Input            json.RawMessage  `json:"input,omitempty"`
+	Confirmed        *confirmedJSON   `json:"confirmed,omitempty"`
+	Unconfirmed      *unconfirmedJSON `json:"unconfirmed,omitempty"`
+	AfterUnconfirmed bool             `json:"after_unconfirmed,omitempty"`
 }
 
 // encode writes p into its raw.
 func (p *Position) encode() error {
 	raw, err := json.Marshal(positionJSON{
-		N: p.Mark.N, Commands: p.Commands, File: p.Mark.File, Offset: p.Mark.Offset, Line: p.Mark.Line, DB: p.Mark.DB, State: p.Mark.State,
-		Records: p.Records, Errors: p.Errors, Done: p.Done, Token: p.token, Input: p.Input,
+		placeJSON: placeOf(p.Mark, p.Commands),
+		Records:   p.Records, Errors: p.Errors, Done: p.Done, Token: p.token, Input: p.Input,
+		Confirmed: p.Confirmed.json(), Unconfirmed: p.Unconfirmed.json(), AfterUnconfirmed: p.AfterUnconfirmed,
 	})
 	if err == nil && len(raw) > longestPosition {
 		err = fmt.Errorf("the position would take %d bytes", len(raw))
@@ -70,15 +110,21 @@ func parsePosition(raw []byte) (*Position, error) {
 	var j positionJSON
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&j); err != nil || dec.More() || j.Token == "" || j.N < 0 || j.Commands < 0 || j.DB < 0 {
-		return nil, errors.New("what lies there is no position")
+	if err := dec.Decode(&j); err != nil || dec.More() || j.Token == "" || !j.valid() {
+		return nil, errNoPosition
 	}
-	return &Position{
-		Mark:     parser.Mark{N: j.N, File: j.File, Offset: j.Offset, Line: j.Line, DB: j.DB, State: j.State},
-		Commands: j.Commands, Records: j.Records, Errors: j.Errors, Done: j.Done, Input: j.Input,
+	p := &Position{
+		Mark: j.mark(), Commands: j.Commands, Records: j.Records, Errors: j.Errors, Done: j.Done, Input: j.Input,
+		Confirmed: j.Confirmed.confirmed(), Unconfirmed: j.Unconfirmed.unconfirmed(), AfterUnconfirmed: j.AfterUnconfirmed,
 		token: j.Token, raw: bytes.Clone(raw),
-	}, nil
+	}
+	if c := p.Confirmed; c != nil && (!j.Confirmed.valid() || !c.reach().before(p.reach())) || !p.Unconfirmed.valid() {
+		return nil, errNoPosition
+	}
+	return p, nil
 }
+
+var errNoPosition = errors.New("what lies there is no position")
 
 // reach is a place in the input, between two commands: so many of record n lie
 // before it, and all of the records before that.
@@ -104,7 +150,16 @@ func (p *Position) same(q *Position) bool {
 	if p == nil || q == nil {
 		return p == q
 	}
-	return p.reach() == q.reach() && p.Mark.DB == q.Mark.DB && p.Done == q.Done
+	return p.reach() == q.reach() && p.Mark.DB == q.Mark.DB && p.Done == q.Done &&
+		p.confirmed() == q.confirmed() && p.Unconfirmed.Records == q.Unconfirmed.Records && p.AfterUnconfirmed == q.AfterUnconfirmed
+}
+
+// confirmed returns up to where replies had been seen.
+func (p *Position) confirmed() reach {
+	if p == nil || p.Confirmed == nil {
+		return p.reach()
+	}
+	return p.Confirmed.reach()
 }
 
 // identical reports whether two positions are one and the same.

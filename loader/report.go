@@ -18,7 +18,7 @@ type Report struct {
 	// Every command that was handed out by the source is in one of these.
 	Acknowledged int64 // answered, and not with an error
 	Refused      int64 // answered with an error, or refused before it was sent
-	Unknown      int64 // handed to the kernel to its last byte and never answered
+	Unknown      int64 // handed to the kernel to its last byte and never answered, see Unconfirmed
 	NotSent      int64 // never left, or queued in a block that was not executed
 
 	NotRun   int64 // blocks whose EXEC was answered nil; no errors
@@ -31,11 +31,14 @@ type Report struct {
 	Checkpoint     Checkpoint // of a load with Config.OnCheckpoint: what has become of Position
 
 	// Of a load that runs exactly once.
-	DoneBefore  bool       // earlier runs were at the end of the input: this one did nothing
-	Again       int64      // commands loaded again, as the server had lost them; counted once
-	Unseen      int64      // acknowledged commands whose answer was lost: which were refused is not known
-	FirstUnseen parser.Pos // first and last place of Unseen
-	LastUnseen  parser.Pos
+	DoneBefore bool  // earlier runs were at the end of the input: this one did nothing
+	Again      int64 // commands loaded again, as the server had lost them; counted once
+	// Unconfirmed is the records of all runs that ran in a transaction whose reply
+	// was lost: whether the server refused any of them is not known. Those of this
+	// run are among Unknown, too; those of earlier runs are in no other count.
+	Unconfirmed Unconfirmed
+	// AfterUnconfirmed says that Config.After ran, and its reply was lost.
+	AfterUnconfirmed bool
 
 	Sent       int64 // commands of the input written to their last byte
 	Unanswered int64 // of these, commands that have no reply

@@ -28,6 +28,8 @@ type transaction struct {
 	changes   bool     // it holds commands that change the connection
 	apart     bool     // the next command begins a batch
 	after     []byte   // a command of our own behind all others; nil for none
+	passed    bool     // an earlier run has committed it: it is not sent
+	unseen    bool     // it ran, and its reply was lost
 
 	paced bool // the rates allow it
 
