@@ -148,6 +148,8 @@ func (op *Op) set(word string) error {
 		op.Unsafe = true
 	case "script":
 		op.script = true
+	case "derives":
+		op.derives = true
 	case "splits":
 		op.Splits = true
 	case "everywhere":

@@ -32,6 +32,7 @@ type Op struct {
 	options []option       // those whose arguments might be taken for a keyword of Keys
 	timeout timeout
 	script  bool // its first argument is code, or names some
+	derives bool // it overwrites keys with what it reads from others
 }
 
 // Unknown is the Op of every command that the table does not have.
