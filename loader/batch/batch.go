@@ -68,9 +68,10 @@ const (
 	Begins                       // the MULTI of a transaction
 	Ends                         // the EXEC or DISCARD of a transaction
 	MayHaveRun                   // an earlier attempt ran or may have run
-	HasRun                       // an earlier attempt was acknowledged
+	Overtaken                    // an earlier attempt was acknowledged, and then a later command on its keys ran
 	Copied                       // a copy of a barrier's command: the barrier counts it
 	Watches                      // a WATCH
+	Replaced                     // a DISCARD in the place of the EXEC, or of the end that is missing
 )
 
 // Status is what the replies said of an entry. The zero status says nothing: an
@@ -116,6 +117,7 @@ type Batch struct {
 	Failures []Failure // in the order of the entries
 
 	Start    int64 // bytes that went to the connection before this batch
+	Written  int64 // bytes of RESP that may have reached the server
 	Answered int   // replies received
 	Sent     bool  // submitted to a connection
 	Mixed    bool  // holds more than plain commands of the input in their first attempt

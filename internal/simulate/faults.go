@@ -1,0 +1,90 @@
+package simulate
+
+import "time"
+
+// ms is the unit of virtual time.
+const ms = time.Millisecond
+
+// mayFail reports, once in n times, that something fails now. When the schedule
+// has become calm nothing fails any more.
+func (s *schedule) mayFail(n int) bool { return s.now < s.shape.calm && s.random.IntN(n) == 0 }
+
+// within chooses a time shorter than d.
+func (s *schedule) within(d time.Duration) time.Duration {
+	return time.Duration(s.random.Int64N(int64(d)/int64(ms))) * ms
+}
+
+// planFaults lets some things go wrong.
+func (s *schedule) planFaults() {
+	for range s.random.IntN(s.shape.faults + 1) {
+		s.after(s.within(600*ms), s.fault)
+	}
+	if s.random.IntN(5) == 0 {
+		s.after(s.within(700*ms), s.interrupt)
+		if s.random.IntN(4) == 0 {
+			s.after(s.within(900*ms), s.interrupt)
+		}
+	}
+}
+
+// fault lets one thing go wrong.
+func (s *schedule) fault() {
+	switch s.random.IntN(4) {
+	case 0:
+		if s.shape.cluster {
+			s.migrate()
+		}
+	case 1:
+		sv := s.servers[s.random.IntN(len(s.servers))]
+		sv.busy = s.now + s.within(30*ms)
+	case 2:
+		s.breakConnection()
+	case 3:
+		s.breakServer()
+	}
+}
+
+// breakConnection lets the client lose a connection; the server may go on with
+// what is on its way.
+func (s *schedule) breakConnection() {
+	live := s.live(nil)
+	if len(live) == 0 {
+		return
+	}
+	c := live[s.random.IntN(len(live))]
+	if s.random.IntN(2) == 0 {
+		c.dead = true
+	}
+	c.lose()
+}
+
+// breakServer makes a server unreachable for a while, with its connections.
+func (s *schedule) breakServer() {
+	sv := s.servers[s.random.IntN(len(s.servers))]
+	if s.random.IntN(4) != 0 {
+		return
+	}
+	sv.down = s.now + s.within(200*ms)
+	for _, c := range s.live(sv) {
+		c.dead = true
+		s.after(s.within(20*ms), func() { c.lose() })
+	}
+}
+
+// live returns the connections to a server, nil for all, that the client has
+// not lost, in the order in which they were made.
+func (s *schedule) live(sv *server) (live []*conn) {
+	for _, c := range s.made {
+		if !c.lost && (sv == nil || c.server == sv) {
+			live = append(live, c)
+		}
+	}
+	return live
+}
+
+// interrupt presses Ctrl-C.
+func (s *schedule) interrupt() {
+	if !s.done {
+		s.stopAsked()
+	}
+}

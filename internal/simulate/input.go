@@ -1,0 +1,191 @@
+package simulate
+
+import (
+	"fmt"
+	"strconv"
+
+	"respipe/parser"
+)
+
+// The keys: each group is one hash tag, so one slot.
+const (
+	groups          = 6
+	keysOfGroup     = 3
+	keyCount        = groups * keysOfGroup
+	manyKeys        = 3 // keys of one command, at most
+	noGroup     int = -1
+)
+
+// class is what the check knows of a command, by its own lights.
+type class uint8
+
+const (
+	overwrites class = iota // may be applied twice
+	derives                 // may be applied twice as long as its sources are the same
+	counts                  // must not be applied twice
+	nothing                 // leaves no trace: MULTI, EXEC, SELECT
+)
+
+// record is one record of the input: one command.
+type record struct {
+	args  [][]byte
+	class class
+	keys  []int // that it writes; nil: none
+	from  []int // that it only reads
+	wide  bool  // touches every key of the node
+	group int   // of its keys
+	tx    int   // the transaction that it belongs to, from 1 on
+	op    *parser.Op
+}
+
+// names are the names of the keys.
+var names = func() (names [keyCount]string) {
+	for k := range names {
+		names[k] = fmt.Sprintf("{%c}%d", 'a'+k/keysOfGroup, k%keysOfGroup)
+	}
+	return names
+}()
+
+// keyOf finds a key by its name.
+func keyOf(name []byte) int {
+	if len(name) != 4 || name[0] != '{' {
+		return -1
+	}
+	return int(name[1]-'a')*keysOfGroup + int(name[3]-'0')
+}
+
+// groupOf returns the group of a key.
+func groupOf(k int) int { return k / keysOfGroup }
+
+// slots are the hash slots of the groups.
+var slots = func() (slots [groups]int) {
+	for g := range slots {
+		slots[g] = parser.Slot([]byte(names[g*keysOfGroup]))
+	}
+	return slots
+}()
+
+// input makes the input of a load.
+type input struct {
+	s       *schedule
+	records []record
+	hot     int  // groups in use
+	keys    int  // keys of each group in use
+	tx      int  // number of the last transaction
+	open    bool // it has not ended
+}
+
+// make makes the records.
+func (in *input) make() {
+	r := in.s.random
+	in.hot = 1 + r.IntN(groups)
+	in.keys = 1 + r.IntN(keysOfGroup)
+	n := 30 + r.IntN(in.s.shape.records)
+	for len(in.records) < n {
+		group := r.IntN(in.hot)
+		switch {
+		case in.s.shape.transactions > 0 && r.IntN(100) < in.s.shape.transactions:
+			in.transaction(group)
+		case r.IntN(100) < in.s.shape.barriers:
+			in.barrier()
+		default:
+			in.command(group)
+		}
+	}
+}
+
+// add adds a record with these arguments.
+func (in *input) add(rec record, args ...string) {
+	for _, arg := range args {
+		rec.args = append(rec.args, []byte(arg))
+	}
+	rec.op = in.s.ops.Find(rec.args)
+	if in.open {
+		rec.tx = in.tx
+	}
+	in.records = append(in.records, rec)
+}
+
+// number is the number of the next record, as an argument.
+func (in *input) number() string { return strconv.Itoa(len(in.records) + 1) }
+
+// key chooses a key of a group.
+func (in *input) key(group int) int { return group*keysOfGroup + in.s.random.IntN(in.keys) }
+
+// command adds a plain command.
+func (in *input) command(group int) {
+	k, n := in.key(group), in.number()
+	other := in.key(group)
+	choice := in.s.random.IntN(20)
+	if in.s.shape.idempotent && (choice == 9 || choice > 14) {
+		choice = 0
+	}
+	switch {
+	case choice < 6:
+		in.add(record{class: overwrites, keys: []int{k}, group: group}, "SET", names[k], n)
+	case choice < 8:
+		in.add(record{class: overwrites, keys: []int{k}, group: group}, "SADD", names[k], n)
+	case choice < 9:
+		in.add(record{class: overwrites, keys: []int{k}, group: group}, "PEXPIREAT", names[k], n)
+	case choice < 10 && other != k:
+		in.add(record{class: derives, keys: []int{other}, from: []int{k}, group: group}, "ZRANGESTORE", names[other], names[k], "0", n)
+	case choice < 12 && other != k:
+		in.add(record{class: overwrites, keys: []int{k, other}, group: group}, "MSET", names[k], n, names[other], n)
+	case choice < 13:
+		in.add(record{class: overwrites, group: group}, "GETRANGE", names[k], "0", n)
+	default:
+		in.add(record{class: counts, keys: []int{k}, group: group}, "APPEND", names[k], n)
+	}
+}
+
+// barrier adds a command that may be a barrier.
+func (in *input) barrier() {
+	n := in.number()
+	rec := record{class: counts, wide: true, group: noGroup}
+	switch in.s.random.IntN(8) {
+	case 0, 1:
+		in.add(rec, "UNKNOWN", n)
+	case 2:
+		rec.class = overwrites
+		in.add(rec, "SCRIPT", "LOAD", n)
+	case 3:
+		in.add(rec, "FUNCTION", "LOAD", n)
+	case 4:
+		in.add(record{class: counts, group: noGroup}, "PUBLISH", "channel", n)
+	case 5:
+		in.add(record{class: nothing, group: noGroup}, "CLIENT", "SETNAME", n)
+	default:
+		if in.s.shape.cluster {
+			return
+		}
+		if in.s.random.IntN(4) == 0 {
+			n = strconv.Itoa(noDatabase + len(in.records) + 1)
+		}
+		in.add(record{class: nothing, group: noGroup}, "SELECT", n)
+	}
+}
+
+// transaction adds a transaction on keys of one group.
+func (in *input) transaction(group int) {
+	r := in.s.random
+	in.tx++
+	in.open = true
+	spans := !in.s.shape.cluster && r.IntN(4) == 0
+	n := 1 + r.IntN(6)
+	if r.IntN(4) == 0 {
+		n = 6 + r.IntN(14)
+	}
+	in.add(record{class: nothing, group: noGroup}, "MULTI")
+	for range n {
+		if spans {
+			group = r.IntN(in.hot)
+		}
+		in.command(group)
+	}
+	if r.IntN(12) == 0 {
+		in.add(record{class: nothing, group: noGroup}, "DISCARD")
+	} else {
+		in.add(record{class: nothing, group: noGroup}, "EXEC")
+	}
+	in.open = false
+}

@@ -1,0 +1,200 @@
+package simulate
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"respipe/loader/batch"
+	"respipe/loader/engine"
+	"respipe/parser"
+)
+
+// Figures add up what schedules have seen.
+type Figures struct {
+	Outcomes [6]int // by batch.Outcome
+	Reasons  [8]int // by engine.Reason
+	Repairs  int64
+	Events   int64
+}
+
+// Add adds the figures of another schedule.
+func (f *Figures) Add(other *Figures) {
+	for i, n := range other.Outcomes {
+		f.Outcomes[i] += n
+	}
+	for i, n := range other.Reasons {
+		f.Reasons[i] += n
+	}
+	f.Repairs += other.Repairs
+	f.Events += other.Events
+}
+
+// shape is what the seed has chosen for the whole of a schedule.
+type shape struct {
+	config       engine.Config
+	cluster      bool
+	ipv6         bool
+	idempotent   bool
+	records      int
+	transactions int // per cent
+	barriers     int // per cent
+	faults       int
+	calm         time.Duration // when nothing fails any more
+}
+
+// schedule is one run of a load.
+type schedule struct {
+	clock
+	random *rand.Rand
+	shape  shape
+	ops    parser.Ops
+
+	servers []*server
+	owners  [groups]int // of the slots at the beginning
+	conns   map[engine.ConnID]*conn
+	made    []*conn // all of them, in the order in which they were made
+	engine  *engine.Engine
+	input   input
+
+	read        int // records that the engine was given
+	sourceWaits time.Duration
+	inputEnded  bool
+	armed       time.Duration
+	done        bool
+
+	outcomes  []batch.Outcome
+	executed  []int
+	history   [keyCount][]int // records executed on each key, in order
+	wides     map[int]bool    // barriers that were executed
+	named     []int           // the name of the connection that executed each record
+	causeless map[int]bool    // records reported without a cause but a reply
+	shown     map[int]bool    // records whose success the engine was told of
+	overtaken map[int]bool    // records that found the type that a later one has left
+	left      time.Duration   // when the load was last running
+	stopped   time.Duration
+	causes    int
+	figures   Figures
+	err       string
+	tracing   bool
+	out       io.Writer
+}
+
+// Run runs the schedule of a seed. It returns what did not hold, "" if all did.
+// A trace of the schedule goes to out unless that is nil.
+func Run(seed uint64, out io.Writer) (failure string, figures Figures) {
+	s := &schedule{
+		random: rand.New(rand.NewPCG(seed, 12)),
+		conns:  map[engine.ConnID]*conn{},
+		armed:  -1,
+		out:    out, tracing: out != nil,
+		overtaken: map[int]bool{}, shown: map[int]bool{}, causeless: map[int]bool{}, wides: map[int]bool{},
+	}
+	s.choose()
+	s.input.s = s
+	s.input.make()
+	s.outcomes = make([]batch.Outcome, len(s.input.records))
+	s.executed = make([]int, len(s.input.records))
+	s.named = make([]int, len(s.input.records))
+	s.engine = engine.New(&s.shape.config)
+	s.planFaults()
+	s.run()
+	return s.err, s.figures
+}
+
+// trace writes a line of the trace.
+func (s *schedule) trace(format string, args ...any) {
+	if s.tracing {
+		fmt.Fprintf(s.out, "%8v  ", s.now)
+		fmt.Fprintf(s.out, format+"\n", args...)
+	}
+}
+
+// run lets the schedule happen.
+func (s *schedule) run() {
+	s.engine.Start(0)
+	s.perform()
+	s.arm()
+	for len(s.queue) > 0 && !s.done && s.err == "" {
+		do := s.next()
+		s.watch()
+		do()
+		s.figures.Events++
+		if !s.done {
+			s.pump()
+			s.arm()
+		}
+		s.watch()
+		if s.figures.Events > 100_000 || s.now > 400*time.Second {
+			s.fail("the load does not end")
+		}
+	}
+	if s.err == "" && !s.done {
+		s.fail("nothing happens any more: %d of %d records read", s.read, len(s.input.records))
+	}
+	if s.err == "" {
+		s.verify()
+	}
+	s.figures.Repairs = s.engine.Repairs()
+	s.figures.Reasons[s.engine.Result().Reason]++
+}
+
+// choose makes the shape of the schedule and its servers.
+func (s *schedule) choose() {
+	r := s.random
+	sh := &s.shape
+	sh.records = 90
+	sh.idempotent = r.IntN(3) == 0
+	sh.calm = 1500 * ms
+	sh.faults = 12
+	sh.transactions = []int{0, 8, 8, 20}[r.IntN(4)]
+	sh.barriers = []int{0, 0, 4}[r.IntN(3)]
+	sh.cluster = r.IntN(2) == 0
+	sh.ipv6 = r.IntN(2) == 0
+	nodes := 1
+	if sh.cluster {
+		nodes = 3
+	}
+	sh.config = engine.Config{
+		Cluster:       sh.cluster,
+		Connections:   []int{1, 1, 2, 3}[r.IntN(4)],
+		Window:        []int{16, 16, 5, 40, 0}[r.IntN(5)],
+		WindowBytes:   []int{4096, 1500, 65536}[r.IntN(3)],
+		BatchCommands: []int{4, 1, 16}[r.IntN(3)],
+		BatchBytes:    1024,
+		OnDisconnect:  engine.Reconnect,
+		Timeout:       []time.Duration{250 * ms, 250 * ms, 0, 40 * ms}[r.IntN(4)],
+		DrainFor:      100 * ms,
+		RetryFor:      600 * ms,
+		StopFor:       150 * ms,
+		Backoff:       25 * ms,
+		MaxErrors:     -1,
+		Op:            s.ops.Find,
+		Observer:      s,
+	}
+	for i := range nodes {
+		sv := &server{s: s, index: i, master: true, scripts: map[int]bool{}}
+		for g := range groups {
+			sv.leaving[g], sv.coming[g] = -1, -1
+		}
+		s.servers = append(s.servers, sv)
+		sh.config.Addresses = append(sh.config.Addresses, sv.address())
+	}
+	for g := range groups {
+		owner := r.IntN(nodes)
+		s.owners[g] = owner
+		for _, sv := range s.servers {
+			sv.view[g] = owner
+		}
+		for k := g * keysOfGroup; k < (g+1)*keysOfGroup; k++ {
+			s.servers[owner].kinds[k] = kind(r.IntN(3))
+		}
+	}
+}
+
+// several reports whether the load has more than one connection.
+func (sh *shape) several() bool { return sh.cluster || sh.config.Connections > 1 }
+
+// stopAsked interrupts the load.
+func (s *schedule) stopAsked() { s.handle(&engine.Event{Kind: engine.StopAsked}) }

@@ -1,0 +1,43 @@
+package engine
+
+// Deadline returns when the next Tick is due; ok is false if nothing waits for
+// the time to pass. It is a function of the state alone, to be asked after
+// every event: so no timer can be forgotten, and none set twice.
+func (e *Engine) Deadline() (t Time, ok bool) {
+	switch e.state {
+	case Running, Barrier, Finishing:
+		return e.firstPatience()
+	case Draining:
+		return earlier(e.repair.drained)(e.firstPatience())
+	case Connecting, Repairing:
+		if e.repair.step == pausing {
+			return min(e.repair.until, e.repair.giveUp), true
+		}
+		return earlier(e.repair.giveUp)(e.firstPatience())
+	case Stopping:
+		return e.stop.deadline, true
+	}
+	return 0, false
+}
+
+// firstPatience returns the time of the connection that must be looked after
+// first.
+func (e *Engine) firstPatience() (first Time, ok bool) {
+	for _, c := range e.pool.conns {
+		if t, due := c.patience(e.cfg.Timeout); due && (!ok || t < first) {
+			first, ok = t, true
+		}
+	}
+	return first, ok
+}
+
+// earlier returns a function that replaces a time by t if there is none, or t
+// is earlier.
+func earlier(t Time) func(Time, bool) (Time, bool) {
+	return func(other Time, ok bool) (Time, bool) {
+		if ok && other < t {
+			return other, true
+		}
+		return t, true
+	}
+}

@@ -1,0 +1,26 @@
+// Package engine is the policy of a load: what is sent, held back, retried,
+// counted and reported. It has no socket, no goroutine and no clock. Events go
+// in, each with its time, and actions come out; a thin shell performs them.
+//
+//	Submit, Refuse ─► router ─► batch ─► Action ─► (shell, server) ─► Event ─► log ─► Observer
+//	                    ▲                                              │
+//	                    └──────────────── repair ◄─────────────────────┘
+//
+// Where to look:
+//
+//   - who decides that a command may be sent: Engine.Accepts, router (route.go)
+//     and window (window.go)
+//   - where a transaction begins and ends, and how a long one is streamed:
+//     transaction.go
+//   - what is in flight and when it is complete: log.go, complete.go
+//   - what an error reply means: failure.go
+//   - what follows a retryable error (a MOVED too) or a lost connection:
+//     repair.go, which takes everything from the log (gather.go) and decides
+//     what is resent (plan.go)
+//   - commands before and after which the load drains: barrier.go
+//   - what a new connection must restore: session.go
+//   - silent connections: stall.go
+//   - when a Tick is due: deadline.go
+//   - how a load stops, and what it says then: stop.go
+//   - what each event does in each state: table.go, handlers.go
+package engine

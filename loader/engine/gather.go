@@ -1,0 +1,275 @@
+package engine
+
+import (
+	"slices"
+
+	"respipe/loader/batch"
+	"respipe/parser"
+)
+
+// gather moves everything that is not complete from the connections into the
+// plan. No reply may be owed.
+func (r *repair) gather() {
+	for _, c := range r.e.pool.conns {
+		for i := 0; i < len(c.flight); {
+			if s := c.streamOf(c.flight[i]); s != nil {
+				i += s.sent()
+				r.gatherStream(c, s)
+				continue
+			}
+			r.gatherBatch(c, c.flight[i])
+			i++
+		}
+		c.flight = c.flight[:0]
+		for len(c.streams) > 0 && c.streams[0].sent() == 0 {
+			r.gatherStream(c, c.streams[0])
+		}
+		if c.filling != nil {
+			r.gatherBatch(c, c.filling)
+			c.filling = nil
+		}
+		r.keepStream(c)
+	}
+	r.plan.sort()
+	r.readKeys()
+}
+
+// gatherBatch takes the entries of one batch, but those of streamed
+// transactions, which gatherStreams has taken.
+func (r *repair) gatherBatch(c *connection, b *batch.Batch) {
+	r.batches = append(r.batches, b)
+	for i := 0; i < b.Len(); {
+		last := lastOf(b, i)
+		en := &b.Entries[i]
+		switch {
+		case en.Status == batch.Removed || en.Flags&batch.InTx == 0 && en.Flags&batch.Own != 0:
+		case en.Flags&batch.Copied != 0:
+			p := r.pendingOf(c, b, i, last)
+			r.e.barrier.gather(c, &p)
+		default:
+			r.plan.entries = append(r.plan.entries, r.pendingOf(c, b, i, last))
+		}
+		i = last + 1
+	}
+}
+
+// gatherStream takes a streamed transaction. As long as all of its bytes are
+// there it becomes one entry again, or, without its end, returns to the router.
+func (r *repair) gatherStream(c *connection, s *stream) {
+	if !s.kept {
+		if !r.stays(c, s) {
+			r.plan.entries = append(r.plan.entries, pending{
+				number: s.parts[0].Number(0), place: c.id.Place, slot: noSlot,
+				stream: s, state: s.state(), fixed: true, class: parser.NonIdempotent,
+			})
+		}
+		return
+	}
+	state, kind, sent := s.state(), s.failure(), s.sent() > 0
+	waits := slices.Contains(s.parts, r.e.barrier.entry)
+	whole := r.merge(s)
+	c.streams = slices.DeleteFunc(c.streams, func(other *stream) bool { return other == s })
+	if c.phase == ready && sent && (s.open || waits) {
+		r.e.log.own(c, whole.Position(0), discardRESP)
+		r.e.log.submit(c)
+	}
+	switch {
+	case s.open:
+		r.e.router.tx.takeBack(whole)
+		return
+	case waits:
+		r.e.barrier.entry, r.e.barrier.bound = whole, nil
+		return
+	}
+	r.batches = append(r.batches, whole)
+	whole.Sent, whole.Answered = true, whole.Len()
+	p := r.pendingOf(c, whole, 0, whole.Len()-1)
+	p.state, p.kind = state, kind
+	r.plan.entries = append(r.plan.entries, p)
+}
+
+// stays reports whether a streamed transaction can remain on its connection
+// during the repair: its end has not been sent, and nothing is wrong with it.
+func (r *repair) stays(c *connection, s *stream) bool {
+	last := s.parts[len(s.parts)-1]
+	return c.phase == ready && s.conn == c.id && s.failure() == null && (s.open || !last.Sent)
+}
+
+// keepStream puts the parts of a transaction that stays back in flight.
+func (r *repair) keepStream(c *connection) {
+	for _, s := range c.streams {
+		if !s.kept && r.stays(c, s) {
+			for _, b := range s.parts {
+				if b.Sent {
+					c.flight = append(c.flight, b)
+				}
+			}
+		}
+	}
+}
+
+// merge makes one batch of the parts of a stream, the parked one included.
+func (r *repair) merge(s *stream) *batch.Batch {
+	whole := r.e.log.get()
+	for _, b := range s.parts {
+		for i := range b.Entries {
+			en := &b.Entries[i]
+			whole.RESP = append(whole.RESP, b.Command(i)...)
+			whole.Add(b.Position(i), int(en.Index), en.Class, en.Flags)
+		}
+		for _, f := range b.Failures {
+			f.Entry += whole.Len() - b.Len()
+			whole.Failures = append(whole.Failures, f)
+		}
+		r.e.router.unparkPart(b)
+		r.e.log.put(b)
+	}
+	whole.Mixed = true
+	r.e.window.charge(whole)
+	return whole
+}
+
+// pendingOf describes the entry at first to last of a batch.
+func (r *repair) pendingOf(c *connection, b *batch.Batch, first, last int) pending {
+	p := pending{
+		number: b.Number(first),
+		batch:  b,
+		first:  int32(first),
+		last:   int32(last),
+		place:  c.id.Place,
+		slot:   -1,
+		may:    b.Entries[first].Flags&batch.MayHaveRun != 0,
+	}
+	for i := first; i <= last; i++ {
+		p.class = max(p.class, retryOf(&b.Entries[i]))
+	}
+	switch {
+	case !b.Sent:
+		p.state = queued
+	case last < b.Answered:
+		p.state = answeredState(b, first, last)
+		if p.state == retry {
+			p.kind = retryKind(b, first, last)
+		}
+	case int64(b.Entries[last].End) > b.Written:
+		p.state = queued
+	default:
+		p.state = inFlight
+	}
+	return p
+}
+
+// answeredState returns what the replies say of an entry that was answered. A
+// transaction is what its EXEC says; if that was aborted, what its commands
+// say.
+func answeredState(b *batch.Batch, first, last int) entryState {
+	switch b.Entries[last].Status {
+	case batch.Retryable:
+		return retry
+	case batch.Null:
+		return notRun
+	case batch.Failed:
+		if first < last && abortedByRetryable(b, last) {
+			return retry
+		}
+		return failed
+	}
+	return ran
+}
+
+// abortedByRetryable reports whether nothing but retryable errors has aborted
+// the transaction that ends with an entry of the batch.
+func abortedByRetryable(b *batch.Batch, last int) bool {
+	some := false
+	for i := len(b.Failures) - 1; i >= 0; i-- {
+		f := &b.Failures[i]
+		if f.Entry > last {
+			continue
+		}
+		if f.Entry < last && b.Entries[f.Entry].Flags&batch.Ends != 0 {
+			break
+		}
+		switch {
+		case f.Entry == last && f.Kind == aborted:
+		case f.Entry < last && b.Entries[f.Entry].Flags&batch.InTx == 0:
+			return some
+		case retryable(f.Kind):
+			some = true
+		default:
+			return false
+		}
+	}
+	return some
+}
+
+// retryKind returns the kind of the retryable error of an entry. A transaction
+// was answered ASK only if nothing but ASK was answered.
+func retryKind(b *batch.Batch, first, last int) uint8 {
+	kind := permanent
+	for _, f := range failuresOf(b, first, last) {
+		switch {
+		case !retryable(f.Kind):
+		case kind == permanent:
+			kind = f.Kind
+		case kind == ask || f.Kind == ask && kind != ask:
+			kind = min(kind, f.Kind)
+		}
+	}
+	return kind
+}
+
+// redirectOf returns the address that the first redirect of an entry names.
+func (p *pending) redirectOf() string {
+	for _, f := range failuresOf(p.batch, int(p.first), int(p.last)) {
+		if f.Address != "" {
+			return f.Address
+		}
+	}
+	return ""
+}
+
+// readKeys numbers the keys of all entries.
+func (r *repair) readKeys() {
+	p := &r.plan
+	p.ids = p.ids[:0]
+	p.table.reset(len(p.entries))
+	for i := range p.entries {
+		en := &p.entries[i]
+		en.key = int32(len(p.ids))
+		r.readKeysOf(en)
+		en.keyEnd = int32(len(p.ids))
+	}
+}
+
+// readKeysOf numbers the keys of one entry.
+func (r *repair) readKeysOf(en *pending) {
+	if s := en.stream; s != nil {
+		for _, b := range s.parts {
+			if b.RESP != nil {
+				s.keepHashes(b, &r.keys)
+			}
+		}
+		for _, hash := range s.hashes {
+			r.plan.ids = append(r.plan.ids, r.plan.table.id(hash))
+		}
+		en.wide = s.wide
+		return
+	}
+	for i := en.first; i <= en.last; i++ {
+		keys := r.keys.read(en.batch.Command(int(i)))
+		for _, key := range keys {
+			if en.slot < 0 {
+				en.slot = int16(parser.Slot(key))
+			}
+			r.plan.ids = append(r.plan.ids, r.plan.table.id(hashKey(key)))
+		}
+		if len(keys) == 0 && touchesAll(r.keys.op(r.keys.args)) {
+			en.wide = true
+		}
+	}
+}
+
+// touchesAll reports whether a command without keys may touch any key.
+func touchesAll(op *parser.Op) bool {
+	return op.Class <= parser.Repeatable && !op.LeavesKeys()
+}

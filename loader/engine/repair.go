@@ -1,0 +1,364 @@
+package engine
+
+import (
+	"respipe/loader/batch"
+	"respipe/loader/cluster"
+)
+
+// step is where a repair stands.
+type step uint8
+
+const (
+	pausing   step = iota // the back-off before the next attempt
+	fetching              // the topology is awaited
+	redialing             // connections are awaited
+	resending             // what was resent is being answered
+)
+
+// repair is what follows a retryable error or a lost connection: the load
+// drains, backs off, fetches the topology until the nodes agree, makes the
+// missing connections, which ends the lost ones on the server, plans, and
+// resends in the order of the input. New input follows only when everything
+// that was resent has been answered.
+//
+// In one round, an entry that shares a key with an earlier one on another
+// connection waits for the next round: between connections there is no order.
+type repair struct {
+	e       *Engine
+	step    step
+	plan    plan
+	keys    keyReader
+	batches []*batch.Batch  // that the entries of the plan lie in
+	next    []cluster.Range // the slot table to install
+	home    []int32         // by key: the place it goes to in this round
+
+	drained Time // when silent connections count as lost
+	until   Time // end of the pause
+	giveUp  Time // end of the repair; 0 outside of one
+	rounds  int  // attempts of this repair
+	causes  int64
+}
+
+// start begins a repair, or begins it again: something is in the way.
+func (r *repair) start() {
+	if r.giveUp == 0 {
+		r.giveUp = r.e.now + r.e.cfg.RetryFor
+		r.causes++
+	}
+	r.e.state = Draining
+	r.drained = r.e.now + r.e.cfg.DrainFor
+	r.e.advance()
+}
+
+// begin leaves the drain: nothing is in flight any more.
+func (r *repair) begin() {
+	r.e.state = Repairing
+	r.gather()
+	switch {
+	case r.mustStop():
+	case r.e.now >= r.giveUp:
+		r.abandon()
+	case r.rounds > 0 || r.needsPause():
+		r.rounds++
+		r.pause()
+	default:
+		r.rounds++
+		r.fetch()
+	}
+}
+
+// mustStop stops the load if the policy for lost connections forbids to
+// continue.
+func (r *repair) mustStop() bool {
+	if r.e.barrier.unknown {
+		r.e.stop.begin(ReasonLost)
+		return true
+	}
+	r.plan.mayRunAgain(r.e.cfg.OnDisconnect == Resend)
+	for i := range r.plan.entries {
+		en := &r.plan.entries[i]
+		switch {
+		case en.state == inFlight && r.e.cfg.OnDisconnect == Resend:
+		case en.state == inFlight && (!en.can || r.e.cfg.OnDisconnect == Fail):
+			r.e.stop.begin(ReasonLost)
+			return true
+		case en.fixed && (en.state == queued || en.state == retry):
+			r.e.stop.begin(ReasonTransactionLost)
+			return true
+		}
+	}
+	return false
+}
+
+// needsPause reports whether a retryable error wants some time to pass.
+func (r *repair) needsPause() bool {
+	for i := range r.plan.entries {
+		if en := &r.plan.entries[i]; en.state == retry && (en.kind == busy || en.kind == tryAgain) {
+			return true
+		}
+	}
+	return false
+}
+
+// pause waits before the next attempt.
+func (r *repair) pause() {
+	r.step = pausing
+	r.until = r.e.now + r.e.cfg.Backoff
+}
+
+// fetch asks the nodes for the topology; without a cluster there is none.
+func (r *repair) fetch() {
+	if !r.e.cfg.Cluster {
+		r.redial()
+		return
+	}
+	r.step = fetching
+	a := Action{Kind: FetchTopology, Addresses: r.e.cfg.Addresses}
+	if len(r.e.pool.nodes) > 0 {
+		a.Addresses = nil
+		for _, n := range r.e.pool.nodes {
+			a.Addresses = append(a.Addresses, n.address)
+		}
+	}
+	r.e.act(a)
+}
+
+// topology takes what the nodes say. It counts only if they agree: what is sent
+// by a table that another node does not know of may lose its order.
+func (r *repair) topology(views []cluster.View) {
+	ranges, ok := cluster.Agree(views)
+	if !ok {
+		r.pause()
+		return
+	}
+	r.next = ranges
+	r.redial()
+}
+
+// redial makes the connections that are missing, those of new nodes, too. The
+// table is not installed yet: everything in the log has its node by the old
+// one.
+func (r *repair) redial() {
+	r.step = redialing
+	if r.next != nil {
+		r.e.router.install(r.next)
+		r.next = nil
+	}
+	for i := range r.plan.entries {
+		if en := &r.plan.entries[i]; en.state == retry && en.kind == ask {
+			r.e.pool.node(en.redirectOf()).away = false
+		}
+	}
+	r.e.pool.leave()
+	r.e.pool.dial()
+	r.e.advance()
+}
+
+// send plans and sends the next round.
+func (r *repair) send() {
+	r.plan.mayRunAgain(r.e.cfg.OnDisconnect == Resend)
+	r.plan.mustRunAgain()
+	if r.clashes() {
+		r.e.stop.begin(ReasonTransactionLost)
+		return
+	}
+	r.step = resending
+	r.home = append(r.home[:0], make([]int32, r.plan.table.n)...)
+	wait := r.plan.entries[:0]
+	r.plan.begin()
+	for i := range r.plan.entries {
+		en := &r.plan.entries[i]
+		switch {
+		case !en.send:
+			r.finish(en, en.outcome(), r.causeOf(en))
+		case !r.resend(en):
+			wait = append(wait, *en)
+		}
+	}
+	clear(r.plan.entries[len(wait):])
+	r.plan.entries = wait
+	r.e.log.flush()
+	r.e.advance()
+}
+
+// clashes reports whether something must be resent to a connection on which a
+// transaction is open that cannot be resent, or such a transaction is on a
+// connection that its slot has left.
+func (r *repair) clashes() bool {
+	for _, c := range r.e.pool.conns {
+		for _, s := range c.streams {
+			if s.conn != c.id || c.node.away || c != r.e.router.connection(r.e.router.tx.slot) {
+				return true
+			}
+		}
+	}
+	for i := range r.plan.entries {
+		en := &r.plan.entries[i]
+		if c, _ := r.target(en); en.send && len(c.streams) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// causeOf says why an entry is not resent.
+func (r *repair) causeOf(en *pending) Cause {
+	switch en.state {
+	case retry:
+		return LaterHasRun
+	case inFlight:
+		return ConnectionLost
+	}
+	return NoCause
+}
+
+// resend sends one entry in this round; it returns false if the entry must wait
+// for the next one.
+func (r *repair) resend(en *pending) bool {
+	c, asking := r.target(en)
+	if r.mustWait(en, c) {
+		if en.state == ran || en.state == inFlight {
+			r.flag(en)
+			en.state, en.may = queued, true
+		}
+		return false
+	}
+	if en.state == ran || en.state == inFlight {
+		r.flag(en)
+	}
+	if asking {
+		r.e.log.own(c, en.batch.Position(int(en.first)), askingRESP)
+	}
+	r.e.log.copyEntry(c, en.batch, int(en.first), int(en.last))
+	r.e.log.appended(c)
+	return true
+}
+
+var askingRESP = []byte("*1\r\n$6\r\nASKING\r\n")
+
+// target returns the connection that an entry is resent to, and whether ASKING
+// goes before it.
+func (r *repair) target(en *pending) (c *connection, asking bool) {
+	if en.state == retry && en.kind == ask {
+		if n := r.e.pool.known(en.redirectOf()); n != nil {
+			return n.conns[int(en.slot)%len(n.conns)], true
+		}
+	}
+	return r.e.router.connection(int(en.slot)), false
+}
+
+// mustWait reports whether an entry shares a key with an earlier one that goes
+// to another connection in this round, and notes where its own keys go.
+func (r *repair) mustWait(en *pending, c *connection) bool {
+	const waits = -1
+	wait := r.plan.shared(en)&must != 0
+	for _, id := range r.plan.ids[en.key:en.keyEnd] {
+		wait = wait || r.home[id] != 0 && r.home[id] != c.id.Place
+	}
+	if wait {
+		r.plan.mark(en, must)
+	}
+	for _, id := range r.plan.ids[en.key:en.keyEnd] {
+		if r.home[id] = c.id.Place; wait {
+			r.home[id] = waits
+		}
+	}
+	return wait
+}
+
+// flag notes with an entry that an attempt ran or may have run.
+func (r *repair) flag(en *pending) {
+	flags := batch.MayHaveRun
+	if en.state == ran && en.passed {
+		flags |= batch.Overtaken
+	}
+	for i := en.first; i <= en.last; i++ {
+		en.batch.Entries[i].Flags |= flags
+	}
+}
+
+// finish reports an entry that is not resent.
+func (r *repair) finish(en *pending, outcome batch.Outcome, cause Cause) {
+	c := r.e.pool.conns[en.place-1]
+	if en.stream != nil {
+		r.e.log.reportStream(c, en.stream, outcome, cause)
+		return
+	}
+	done := Completion{
+		Parts:   []Part{{en.batch, int(en.first), int(en.last)}},
+		Outcome: outcome, Cause: cause,
+		Errors: failuresOf(en.batch, int(en.first), int(en.last)),
+	}
+	replaced(&done)
+	r.e.report(&done)
+}
+
+// evaluate looks at what was resent, when all of it is answered or lost.
+func (r *repair) evaluate() {
+	if len(r.plan.entries) > 0 || r.e.log.troubled() {
+		r.start()
+		return
+	}
+	for _, c := range r.e.pool.conns {
+		r.e.log.completeHead(c)
+	}
+	r.end()
+}
+
+// end returns to the state before the repair.
+func (r *repair) end() {
+	r.release()
+	if !r.e.barrier.active {
+		r.giveUp, r.rounds = 0, 0
+	}
+	r.e.resume()
+}
+
+// release gives back what the entries under repair lay in.
+func (r *repair) release() {
+	for _, b := range r.batches {
+		r.e.log.put(b)
+	}
+	clear(r.batches)
+	r.batches = r.batches[:0]
+	r.plan.entries = r.plan.entries[:0]
+}
+
+// abandon ends a repair that has taken too long. What was only queued continues
+// as new if all connections live; else the load stops.
+func (r *repair) abandon() {
+	if !r.e.pool.complete() {
+		r.e.stop.begin(ReasonUnreachable)
+		return
+	}
+	r.e.barrier.abandon()
+	for i := range r.plan.entries {
+		en := &r.plan.entries[i]
+		switch {
+		case en.state != queued || en.may:
+			r.finish(en, en.outcome(), RetriesEnded)
+		case en.stream == nil:
+			c := r.e.router.connection(int(en.slot))
+			r.e.log.copyEntry(c, en.batch, int(en.first), int(en.last))
+			r.e.log.appended(c)
+		}
+	}
+	r.end()
+	r.e.log.flush()
+}
+
+// tick ends a pause, or the repair itself when its time is over.
+func (r *repair) tick() {
+	switch {
+	case r.e.now >= r.giveUp && r.e.state == Connecting:
+		r.e.stop.begin(ReasonUnreachable)
+	case r.e.now >= r.giveUp && r.step == resending:
+		r.e.state = Draining
+		r.drained = r.e.now + r.e.cfg.DrainFor
+		r.e.advance()
+	case r.e.now >= r.giveUp:
+		r.abandon()
+	case r.step == pausing && r.e.now >= r.until:
+		r.fetch()
+	}
+}
