@@ -1,6 +1,6 @@
 STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: build test bench torture lint tools
+.PHONY: build test bench torture simulate mutants lint tools
 
 build:
 	go build .
@@ -16,6 +16,15 @@ bench: tools
 # The model tests, each with a thousand schedules of faults; SCHEDULES=n for n.
 torture: tools
 	SCHEDULES=$(or $(SCHEDULES),1000) CGO_ENABLED=1 go test -race -count 1 -run Model -timeout 4h -v . ./loader
+
+# The engine of a load against simulated servers: SCHEDULES=n from SEED=n on.
+simulate:
+	go test -count 1 -timeout 6h -run '^TestSchedules$$' -v ./internal/simulate -args -schedules $(or $(SCHEDULES),1000000) -seed $(or $(SEED),1)
+
+# Known faults, planted in the engine one at a time; the simulator must find
+# each. MUTANTS="name ..." for some of them.
+mutants:
+	go run ./internal/simulate/mutants -schedules $(or $(SCHEDULES),200000) $(MUTANTS)
 
 lint:
 	@files=$$(gofmt -s -l .); test -z "$$files" || { echo "$$files"; exit 1; }

@@ -35,11 +35,11 @@ func (s *schedule) applied(c *conn, record, k int) {
 	}
 	s.session(c, record)
 	for wide := range s.wides {
-		if wide > record {
+		if wide > record && s.shape.config.OnDisconnect != engine.Resend {
 			s.fail("record %d is executed behind the barrier of %d", record, wide)
 		}
 	}
-	if rec.class != counts {
+	if rec.class != counts || s.shape.config.OnDisconnect == engine.Resend {
 		return
 	}
 	for _, other := range s.history[k] {
@@ -82,6 +82,9 @@ func (s *schedule) wide(record int) {
 
 // source is told of each key that a record reads to derive another from it.
 func (s *schedule) source(record, k int) {
+	if s.shape.config.OnDisconnect == engine.Resend {
+		return
+	}
 	for _, other := range s.history[k] {
 		if other > record {
 			s.fail("record %d derives from key %s behind record %d", record, names[k], other)
@@ -194,11 +197,18 @@ func (s *schedule) verifyRecord(i int, stopped bool) {
 	case none:
 	case outcome == batch.Acknowledged && executed == 0 && !s.discarded(i):
 		s.fail("record %d is acknowledged and was not executed", i+1)
+	case outcome == batch.Refused && s.input.records[i].broadcast():
 	case outcome != batch.Acknowledged && outcome != batch.Unknown && executed > 0:
 		s.fail("record %d is %v and was executed", i+1, outcome)
 	}
 	s.figures.Outcomes[outcome]++
 	s.verifySession(i)
+}
+
+// broadcast reports whether a record goes to every master: it is refused if one
+// of them refuses it.
+func (rec *record) broadcast() bool {
+	return string(rec.args[0]) == "SCRIPT" || string(rec.args[0]) == "FUNCTION"
 }
 
 // verifySession checks what every master or connection must have got.
@@ -210,8 +220,7 @@ func (s *schedule) verifySession(i int) {
 	switch string(rec.args[0]) {
 	case "SCRIPT", "FUNCTION":
 		for group, owner := range s.owners {
-			sv := s.servers[owner]
-			if sv.view[group] == owner && !sv.scripts[i+1] {
+			if !s.moved[group] && !s.servers[owner].scripts[i+1] {
 				s.fail("record %d is acknowledged and is not at server %d", i+1, owner)
 			}
 		}
@@ -258,7 +267,7 @@ func (s *schedule) verifyWhole(first, end int) {
 		}
 		if s.executed[i] > 0 {
 			ran = i + 1
-		} else if s.outcomes[i] != batch.Refused || s.outcomes[end-1] != batch.Acknowledged {
+		} else if o := s.outcomes[i]; o != batch.Refused && o != batch.Unknown || s.outcomes[end-1] != batch.Acknowledged {
 			not = i + 1
 		}
 	}

@@ -92,6 +92,7 @@ func (s *schedule) finishMigration(group int, from, to *server) {
 		s.moveKey(k, from, to)
 	}
 	to.view[group], to.coming[group] = to.index, -1
+	s.moved[group] = true
 	s.after(s.within(40*ms), func() { from.view[group], from.leaving[group] = to.index, -1 })
 	for _, sv := range s.servers {
 		if sv == from || sv == to {

@@ -3,6 +3,8 @@ package simulate
 import (
 	"bytes"
 	"strconv"
+
+	"respipe/loader/engine"
 )
 
 // reply is what a server answers: a success, an error, a nil, or the elements
@@ -196,7 +198,7 @@ func (c *conn) run(cmd *command) string {
 		c.applyAll(cmd)
 	case "SCRIPT", "FUNCTION":
 		c.s.wide(cmd.record)
-		if sv.scripts[cmd.record] && cmd.name == "FUNCTION" {
+		if sv.scripts[cmd.record] && cmd.name == "FUNCTION" && c.s.shape.config.OnDisconnect != engine.Resend {
 			c.s.fail("record %d was executed twice at server %d", cmd.record, sv.index)
 		}
 		sv.scripts[cmd.record] = true

@@ -14,8 +14,26 @@ func (s *schedule) within(d time.Duration) time.Duration {
 	return time.Duration(s.random.Int64N(int64(d)/int64(ms))) * ms
 }
 
+// rest lets a migration stand still halfway until the schedule is calm: some
+// keys of a slot are here, some there.
+func (s *schedule) rest() {
+	group := s.random.IntN(s.input.hot)
+	from := s.servers[s.owners[group]]
+	to := s.servers[(from.index+1)%len(s.servers)]
+	to.coming[group], from.leaving[group] = from.index, to.index
+	for k := group * keysOfGroup; k < (group+1)*keysOfGroup; k++ {
+		if s.random.IntN(2) == 0 {
+			s.moveKey(k, from, to)
+		}
+	}
+	s.after(s.shape.calm, func() { s.finishMigration(group, from, to) })
+}
+
 // planFaults lets some things go wrong.
 func (s *schedule) planFaults() {
+	if s.shape.resting && s.shape.cluster {
+		s.rest()
+	}
 	for range s.random.IntN(s.shape.faults + 1) {
 		s.after(s.within(600*ms), s.fault)
 	}

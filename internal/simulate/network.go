@@ -77,7 +77,7 @@ func (c *conn) arrive(data []byte) {
 		c.fallSilent()
 	}
 	cut := -1
-	if c.s.mayFail(60) {
+	if c.s.mayFail(c.s.shape.cuts) {
 		cut = c.s.random.IntN(len(cmds) + 1)
 	}
 	var replies []reply

@@ -41,6 +41,8 @@ type shape struct {
 	transactions int // per cent
 	barriers     int // per cent
 	faults       int
+	cuts         int           // a connection breaks once in so many arrivals
+	resting      bool          // a migration rests halfway all the time
 	calm         time.Duration // when nothing fails any more
 }
 
@@ -52,7 +54,8 @@ type schedule struct {
 	ops    parser.Ops
 
 	servers []*server
-	owners  [groups]int // of the slots at the beginning
+	owners  [groups]int  // of the slots at the beginning
+	moved   [groups]bool // they have others since
 	conns   map[engine.ConnID]*conn
 	made    []*conn // all of them, in the order in which they were made
 	engine  *engine.Engine
@@ -144,10 +147,12 @@ func (s *schedule) run() {
 func (s *schedule) choose() {
 	r := s.random
 	sh := &s.shape
-	sh.records = 90
+	sh.records = []int{90, 90, 90, 300}[r.IntN(4)]
 	sh.idempotent = r.IntN(3) == 0
 	sh.calm = 1500 * ms
-	sh.faults = 12
+	sh.faults = []int{12, 12, 4}[r.IntN(3)]
+	sh.cuts = []int{60, 300, 2000}[r.IntN(3)]
+	sh.resting = r.IntN(8) == 0
 	sh.transactions = []int{0, 8, 8, 20}[r.IntN(4)]
 	sh.barriers = []int{0, 0, 4}[r.IntN(3)]
 	sh.cluster = r.IntN(2) == 0
@@ -163,7 +168,7 @@ func (s *schedule) choose() {
 		WindowBytes:   []int{4096, 1500, 65536}[r.IntN(3)],
 		BatchCommands: []int{4, 1, 16}[r.IntN(3)],
 		BatchBytes:    1024,
-		OnDisconnect:  engine.Reconnect,
+		OnDisconnect:  []engine.OnDisconnect{0, 0, 0, 0, 0, 0, engine.Resend, engine.Fail}[r.IntN(8)],
 		Timeout:       []time.Duration{250 * ms, 250 * ms, 0, 40 * ms}[r.IntN(4)],
 		DrainFor:      100 * ms,
 		RetryFor:      600 * ms,

@@ -221,17 +221,19 @@ func (s *schedule) Acknowledged(b *batch.Batch) {
 
 // Completed takes what became of a command or transaction.
 func (s *schedule) Completed(c *engine.Completion) {
-	if c.Cause == engine.NoCause {
-		p := &c.Parts[0]
-		s.causeless[int(p.Batch.Position(p.First).Record)] = true
-	}
 	n := -1 // index behind the MULTI of a transaction
 	for _, p := range c.Parts {
 		for i := p.First; i <= p.Last; i++ {
 			outcome := c.Outcome
+			if c.Cause == engine.NoCause {
+				s.causeless[int(p.Batch.Position(i).Record)] = true
+			}
 			for _, f := range c.Errors {
 				if outcome == batch.Acknowledged && f.Element == n && n >= 0 {
 					outcome = batch.Refused
+					if c.MayHaveRun() {
+						outcome = batch.Unknown
+					}
 				}
 			}
 			s.resolve(p.Batch, i, outcome)

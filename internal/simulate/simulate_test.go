@@ -3,6 +3,7 @@ package simulate
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"runtime/debug"
 	"testing"
@@ -37,7 +38,7 @@ func TestSchedules(t *testing.T) {
 	var figures Figures
 	begin := time.Now()
 	for i := range n {
-		failure, f := Run(*seed+uint64(i), nil)
+		failure, f := run(*seed + uint64(i))
 		figures.Add(&f)
 		if failure != "" {
 			report(t, *seed+uint64(i), failure)
@@ -46,6 +47,17 @@ func TestSchedules(t *testing.T) {
 	}
 	took := time.Since(begin)
 	t.Logf("%d schedules from seed %d on, %.0f/s, %+v", n, *seed, float64(n)/took.Seconds(), figures)
+}
+
+// run runs one schedule. It names the seed of one that panics.
+func run(seed uint64) (failure string, f Figures) {
+	defer func() {
+		if p := recover(); p != nil {
+			fmt.Printf("seed %d\n", seed)
+			panic(p)
+		}
+	}()
+	return Run(seed, nil)
 }
 
 // report prints a failing seed and the end of its trace.

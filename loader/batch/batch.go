@@ -121,6 +121,7 @@ type Batch struct {
 	Answered int   // replies received
 	Sent     bool  // submitted to a connection
 	Mixed    bool  // holds more than plain commands of the input in their first attempt
+	Held     bool  // not complete although it is answered: see engine.hold
 	Charged  int   // bytes that the window counts
 }
 

@@ -79,16 +79,17 @@ func failuresOf(b *batch.Batch, first, last int) []batch.Failure {
 
 // report tells the observer what became of an entry and counts it.
 func (e *Engine) report(c *Completion) {
-	if c.mayHaveRun() && (c.Outcome == batch.Refused || c.Outcome == batch.NotSent || c.Outcome == batch.NotRun) {
+	if c.MayHaveRun() && (c.Outcome == batch.Refused || c.Outcome == batch.NotSent || c.Outcome == batch.NotRun) {
 		c.Outcome = batch.Unknown
 	}
 	e.counts.add(c)
 	e.cfg.Observer.Completed(c)
 }
 
-// mayHaveRun reports whether an earlier attempt of the entry ran or may have
-// run.
-func (c *Completion) mayHaveRun() bool {
+// MayHaveRun reports whether an earlier attempt of the entry ran or may have
+// run. The errors of commands in a transaction are those of the last attempt:
+// what they say of an earlier one is not known.
+func (c *Completion) MayHaveRun() bool {
 	p := &c.Parts[0]
 	return p.Batch.Entries[p.First].Flags&batch.MayHaveRun != 0
 }

@@ -31,6 +31,7 @@ type connection struct {
 	filling    *batch.Batch   // not submitted yet; nil without one
 	flight     []*batch.Batch // submitted and not complete, oldest first
 	unanswered int            // replies owed
+	answered   int64          // replies received since the load began
 	submitted  int64          // bytes since the connection was made
 	unfenced   []ConnID       // lost ones that may still run on the server
 	streams    []*stream      // transactions sent in parts that are not complete

@@ -6,6 +6,9 @@ package engine
 func (e *Engine) Deadline() (t Time, ok bool) {
 	switch e.state {
 	case Running, Barrier, Finishing:
+		if t, ok := e.holds.deadline(); ok {
+			return earlier(t)(e.firstPatience())
+		}
 		return e.firstPatience()
 	case Draining:
 		return earlier(e.repair.drained)(e.firstPatience())

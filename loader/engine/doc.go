@@ -17,6 +17,7 @@
 //   - what follows a retryable error (a MOVED too) or a lost connection:
 //     repair.go, which takes everything from the log (gather.go) and decides
 //     what is resent (plan.go)
+//   - what waits for a migration (ASK, TRYAGAIN): hold.go
 //   - commands before and after which the load drains: barrier.go
 //   - what a new connection must restore: session.go
 //   - silent connections: stall.go

@@ -19,6 +19,7 @@ type Engine struct {
 	log     log
 	router  router
 	repair  repair
+	holds   holds
 	barrier barrier
 	session session
 	stop    stopper
@@ -32,7 +33,7 @@ func New(cfg *Config) *Engine {
 	e.window.cfg = cfg
 	e.pool.e, e.log.e, e.repair.e, e.stop.e = e, e, e, e
 	e.router.e, e.router.tx.e = e, e
-	e.barrier.e, e.session.e, e.risk.e = e, e, e
+	e.barrier.e, e.session.e, e.risk.e, e.holds.e = e, e, e, e
 	e.repair.keys.op = cfg.Op
 	return e
 }
@@ -180,9 +181,15 @@ func (e *Engine) resume() {
 	e.progress()
 }
 
+// flows reports whether commands are sent and completed.
+func (e *Engine) flows() bool {
+	return e.state == Running || e.state == Barrier || e.state == Finishing
+}
+
 // progress continues after something was completed.
 func (e *Engine) progress() {
 	e.tooMany()
+	e.holds.advance()
 	e.router.unpark()
 	e.advance()
 }

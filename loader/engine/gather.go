@@ -30,8 +30,9 @@ func (r *repair) gather() {
 		}
 		r.keepStream(c)
 	}
+	r.e.holds.dissolve(r)
 	r.plan.sort()
-	r.readKeys()
+	r.readKeys(&r.plan)
 }
 
 // gatherBatch takes the entries of one batch, but those of streamed
@@ -127,6 +128,36 @@ func (r *repair) merge(s *stream) *batch.Batch {
 	whole.Mixed = true
 	r.e.window.charge(whole)
 	return whole
+}
+
+// gatherSlot adds what is in flight on a connection of a slot that is held to
+// a plan, from the first batch on that is held. All of it is answered.
+func (r *repair) gatherSlot(p *plan, c *connection, slot int) {
+	held := false
+	for _, b := range c.flight {
+		held = held || b.Held
+		if !held || c.streamOf(b) != nil {
+			continue
+		}
+		for i := 0; i < b.Answered; {
+			last := lastOf(b, i)
+			en := &b.Entries[i]
+			if en.Status != batch.Removed && en.Flags&(batch.Own|batch.Copied) == 0 && r.slotOf(b, i, last) == slot {
+				p.entries = append(p.entries, r.pendingOf(c, b, i, last))
+			}
+			i = last + 1
+		}
+	}
+}
+
+// slotOf returns the slot of the keys of an entry.
+func (r *repair) slotOf(b *batch.Batch, first, last int) int {
+	for i := first; i <= last; i++ {
+		if keys := r.keys.read(b.Command(i)); len(keys) > 0 {
+			return parser.Slot(keys[0])
+		}
+	}
+	return noSlot
 }
 
 // pendingOf describes the entry at first to last of a batch.
@@ -229,20 +260,19 @@ func (p *pending) redirectOf() string {
 }
 
 // readKeys numbers the keys of all entries.
-func (r *repair) readKeys() {
-	p := &r.plan
+func (r *repair) readKeys(p *plan) {
 	p.ids = p.ids[:0]
 	p.table.reset(len(p.entries))
 	for i := range p.entries {
 		en := &p.entries[i]
 		en.key = int32(len(p.ids))
-		r.readKeysOf(en)
+		r.readKeysOf(p, en)
 		en.keyEnd = int32(len(p.ids))
 	}
 }
 
 // readKeysOf numbers the keys of one entry.
-func (r *repair) readKeysOf(en *pending) {
+func (r *repair) readKeysOf(p *plan, en *pending) {
 	if s := en.stream; s != nil {
 		for _, b := range s.parts {
 			if b.RESP != nil {
@@ -250,7 +280,7 @@ func (r *repair) readKeysOf(en *pending) {
 			}
 		}
 		for _, hash := range s.hashes {
-			r.plan.ids = append(r.plan.ids, r.plan.table.id(hash))
+			p.ids = append(p.ids, p.table.id(hash))
 		}
 		en.wide = s.wide
 		return
@@ -261,7 +291,7 @@ func (r *repair) readKeysOf(en *pending) {
 			if en.slot < 0 {
 				en.slot = int16(parser.Slot(key))
 			}
-			r.plan.ids = append(r.plan.ids, r.plan.table.id(hashKey(key)))
+			p.ids = append(p.ids, p.table.id(hashKey(key)))
 		}
 		if len(keys) == 0 && touchesAll(r.keys.op(r.keys.args)) {
 			en.wide = true

@@ -40,7 +40,7 @@ func onReplies(e *Engine, ev *Event) {
 	if c == nil {
 		return
 	}
-	if e.log.answer(c, ev.Count, ev.Errors) {
+	if e.log.answer(c, ev.Count, ev.Errors) && !e.holds.answered(c) {
 		e.repair.start()
 		return
 	}
@@ -96,6 +96,7 @@ func onTick(e *Engine, _ *Event) {
 		e.repair.tick()
 	}
 	if e.state != Stopping && e.state != Done {
+		e.holds.tick()
 		e.pool.listen()
 	}
 }

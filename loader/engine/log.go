@@ -93,6 +93,7 @@ func (l *log) flush() {
 func (l *log) answer(c *connection, count int, errors []ErrorReply) (trouble bool) {
 	count = min(count, c.unanswered)
 	c.unanswered -= count
+	c.answered += int64(count)
 	c.silence.begin(l.e.now)
 	if len(errors) > 0 {
 		trouble = l.fail(c, errors)
@@ -157,7 +158,7 @@ func note(b *batch.Batch, f *batch.Failure) bool {
 // retryable error may be among them.
 func (l *log) completeHead(c *connection) {
 	n := 0
-	for n < len(c.flight) && c.flight[n].Answered == c.flight[n].Len() {
+	for n < len(c.flight) && c.flight[n].Answered == c.flight[n].Len() && !c.flight[n].Held {
 		s := c.streamOf(c.flight[n])
 		if s == nil {
 			l.complete(c, c.flight[n])
@@ -232,6 +233,9 @@ func (l *log) empty() bool { return l.emptyBut(nil) }
 // emptyBut reports whether every command is complete but for the transaction
 // that a batch is a part of.
 func (l *log) emptyBut(b *batch.Batch) bool {
+	if len(l.e.holds.list) > 0 {
+		return false
+	}
 	for _, c := range l.e.pool.conns {
 		if c.filling != nil || c.unanswered > 0 {
 			return false

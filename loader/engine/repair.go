@@ -163,22 +163,29 @@ func (r *repair) send() {
 		return
 	}
 	r.step = resending
-	r.home = append(r.home[:0], make([]int32, r.plan.table.n)...)
-	wait := r.plan.entries[:0]
-	r.plan.begin()
 	for i := range r.plan.entries {
-		en := &r.plan.entries[i]
-		switch {
-		case !en.send:
+		if en := &r.plan.entries[i]; !en.send {
 			r.finish(en, en.outcome(), r.causeOf(en))
-		case !r.resend(en):
+		}
+	}
+	r.round(&r.plan)
+	r.e.log.flush()
+	r.e.advance()
+}
+
+// round sends the entries of a plan that are to be resent. What must wait for
+// the next round is left in the plan.
+func (r *repair) round(p *plan) {
+	r.home = append(r.home[:0], make([]int32, p.table.n)...)
+	p.begin()
+	wait := p.entries[:0]
+	for i := range p.entries {
+		if en := &p.entries[i]; en.send && !r.resend(p, en) {
 			wait = append(wait, *en)
 		}
 	}
-	clear(r.plan.entries[len(wait):])
-	r.plan.entries = wait
-	r.e.log.flush()
-	r.e.advance()
+	clear(p.entries[len(wait):])
+	p.entries = wait
 }
 
 // clashes reports whether something must be resent to a connection on which a
@@ -214,9 +221,9 @@ func (r *repair) causeOf(en *pending) Cause {
 
 // resend sends one entry in this round; it returns false if the entry must wait
 // for the next one.
-func (r *repair) resend(en *pending) bool {
+func (r *repair) resend(p *plan, en *pending) bool {
 	c, asking := r.target(en)
-	if r.mustWait(en, c) {
+	if r.mustWait(p, en, c) {
 		if en.state == ran || en.state == inFlight {
 			r.flag(en)
 			en.state, en.may = queued, true
@@ -249,16 +256,16 @@ func (r *repair) target(en *pending) (c *connection, asking bool) {
 
 // mustWait reports whether an entry shares a key with an earlier one that goes
 // to another connection in this round, and notes where its own keys go.
-func (r *repair) mustWait(en *pending, c *connection) bool {
+func (r *repair) mustWait(p *plan, en *pending, c *connection) bool {
 	const waits = -1
-	wait := r.plan.shared(en)&must != 0
-	for _, id := range r.plan.ids[en.key:en.keyEnd] {
+	wait := p.shared(en)&must != 0
+	for _, id := range p.ids[en.key:en.keyEnd] {
 		wait = wait || r.home[id] != 0 && r.home[id] != c.id.Place
 	}
 	if wait {
-		r.plan.mark(en, must)
+		p.mark(en, must)
 	}
-	for _, id := range r.plan.ids[en.key:en.keyEnd] {
+	for _, id := range p.ids[en.key:en.keyEnd] {
 		if r.home[id] = c.id.Place; wait {
 			r.home[id] = waits
 		}

@@ -128,7 +128,7 @@ func (r *router) slotOf(c *parser.Command) (slot int, same bool) {
 
 // plain appends a command to the batch of a connection, or parks it.
 func (r *router) plain(to *connection, slot int, c *parser.Command) {
-	if !r.e.window.admits(to, 1, sizeOf(c)) {
+	if !r.e.window.admits(to, 1, sizeOf(c)) || len(r.e.holds.list) > 0 && r.e.holds.of(slot) != nil {
 		b := r.e.log.get()
 		appendCommand(b, c, 0)
 		r.park(b, slot, nil)
@@ -149,8 +149,14 @@ func (r *router) park(b *batch.Batch, slot int, bound *connection) {
 
 // unpark sends what is parked as far as the window allows it.
 func (r *router) unpark() {
-	for len(r.parked) > 0 && (r.e.state == Running || r.e.state == Finishing || r.e.state == Barrier) {
+	for len(r.parked) > 0 && r.e.flows() {
 		b, c := r.parked[0], r.bound
+		if h := r.e.holds.of(r.slot); h != nil {
+			if c != nil && c.streamOf(b) != nil || !r.unparkHeld(h, b) {
+				return
+			}
+			continue
+		}
 		if c == nil {
 			c = r.connection(r.slot)
 		}
@@ -165,6 +171,19 @@ func (r *router) unpark() {
 		r.parked = slices.Delete(r.parked, 0, 1)
 		r.send(c, b)
 	}
+}
+
+// unparkHeld queues the parked entry, whose slot is held, if the window allows
+// it.
+func (r *router) unparkHeld(h *hold, b *batch.Batch) bool {
+	r.e.window.giveBack(b)
+	if !r.e.holds.admits(h, b.Len(), len(b.RESP)) {
+		r.e.window.charge(b)
+		return false
+	}
+	r.parked = slices.Delete(r.parked, 0, 1)
+	r.e.holds.queue(h, b)
+	return true
 }
 
 // unparkPart forgets a parked part of a stream.

@@ -188,6 +188,17 @@ func (c *connection) streamOf(b *batch.Batch) *stream {
 	return nil
 }
 
+// inTransaction reports whether a transaction is open on the connection: what is
+// sent now would become a part of it.
+func (c *connection) inTransaction() bool {
+	for _, s := range c.streams {
+		if s.parts[0].Sent && (s.open || !s.parts[len(s.parts)-1].Sent) {
+			return true
+		}
+	}
+	return false
+}
+
 // answered reports whether the end of the transaction is answered.
 func (s *stream) answered() bool {
 	last := s.parts[len(s.parts)-1]

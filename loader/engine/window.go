@@ -19,6 +19,11 @@ func (w *window) admits(c *connection, n, bytes int) bool {
 	if load > 0 && w.cfg.Window > 0 && load+n > w.cfg.Window {
 		return false
 	}
+	return w.fits(n, bytes)
+}
+
+// fits reports whether there is room for n commands of so many bytes.
+func (w *window) fits(n, bytes int) bool {
 	return w.bytes == 0 || w.bytes+bytes+n*entryBytes <= w.cfg.WindowBytes
 }
 
