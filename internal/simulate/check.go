@@ -105,6 +105,30 @@ func (s *schedule) failedAgain(sv *server, record, k int) {
 	sv.apply(record, k, sv.kinds[k])
 }
 
+// guarded is told of each transaction that runs, and the keys that are watched
+// then: those of its own WATCH, and no others.
+func (s *schedule) guarded(queue []command, watched []watchedKey) {
+	if len(queue) == 0 {
+		return
+	}
+	var want, got int
+	for i := queue[0].record - 1; i >= 0; i-- { // in front of the MULTI
+		name := string(s.input.records[i].args[0])
+		if name == "WATCH" {
+			want = i + 1
+		}
+		if name == "WATCH" || name == "UNWATCH" || name == "EXEC" || name == "DISCARD" {
+			break
+		}
+	}
+	for _, k := range watched {
+		got = k.record
+	}
+	if want != got {
+		s.fail("the transaction of record %d runs under the WATCH of %d, not of %d", queue[0].record, got, want)
+	}
+}
+
 // touch counts an execution of a record.
 func (s *schedule) touch(record int) { s.executed[record-1]++ }
 

@@ -110,7 +110,10 @@ func (c *conn) execute(cmd *command) reply {
 		if !c.multi {
 			return reply{err: "ERR DISCARD without MULTI"}
 		}
-		c.multi = false
+		c.multi, c.watched = false, nil
+		return reply{}
+	case "UNWATCH":
+		c.watched = nil
 		return reply{}
 	}
 	if c.multi {
@@ -125,6 +128,10 @@ func (c *conn) execute(cmd *command) reply {
 	}
 	return r
 }
+
+// watchedKey is a key that a connection watches: how often it had been changed,
+// and the record of the WATCH.
+type watchedKey struct{ key, changes, record int }
 
 // enqueue queues a command of a transaction.
 func (c *conn) enqueue(cmd *command) reply {
@@ -142,6 +149,8 @@ func (c *conn) exec() reply {
 		return reply{err: "ERR EXEC without MULTI"}
 	}
 	c.multi = false
+	watched := c.watched
+	c.watched = nil
 	if c.aborted {
 		return reply{err: "EXECABORT Transaction discarded because of previous errors."}
 	}
@@ -156,6 +165,12 @@ func (c *conn) exec() reply {
 	if err := c.server.check(keys, c.askedMulti); err != "" {
 		return reply{err: err}
 	}
+	for _, k := range watched {
+		if k.changes != len(c.s.history[k.key]) {
+			return reply{null: true}
+		}
+	}
+	c.s.guarded(c.queue, watched)
 	r := reply{elements: []string{}}
 	for i := range c.queue {
 		err := c.run(&c.queue[i])
@@ -203,6 +218,10 @@ func (c *conn) run(cmd *command) string {
 		}
 		sv.scripts[cmd.record] = true
 		c.applyAll(cmd)
+	case "WATCH":
+		for _, k := range cmd.keys {
+			c.watched = append(c.watched, watchedKey{k, len(c.s.history[k]), cmd.record})
+		}
 	case "SELECT":
 		if cmd.record > noDatabase {
 			return "ERR DB index is out of range"

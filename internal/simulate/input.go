@@ -85,6 +85,9 @@ func (in *input) make() {
 		group := r.IntN(in.hot)
 		switch {
 		case in.s.shape.transactions > 0 && r.IntN(100) < in.s.shape.transactions:
+			if r.IntN(5) == 0 {
+				in.watch(group)
+			}
 			in.transaction(group)
 		case r.IntN(100) < in.s.shape.barriers:
 			in.barrier()
@@ -162,6 +165,19 @@ func (in *input) barrier() {
 			n = strconv.Itoa(noDatabase + len(in.records) + 1)
 		}
 		in.add(record{class: nothing, group: noGroup}, "SELECT", n)
+	}
+}
+
+// watch adds a WATCH, perhaps with a command behind it, and seldom without the
+// transaction that it is for. The number of the record is no key, but stands for
+// one.
+func (in *input) watch(group int) {
+	in.add(record{class: nothing, group: group}, "WATCH", names[in.key(group)], in.number())
+	if in.s.random.IntN(3) == 0 {
+		in.command(group)
+	}
+	if in.s.random.IntN(8) == 0 {
+		in.add(record{class: nothing, group: noGroup}, "UNWATCH")
 	}
 }
 

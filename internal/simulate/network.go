@@ -25,6 +25,7 @@ type conn struct {
 
 	multi, aborted, asking, askedMulti bool
 	queue                              []command
+	watched                            []watchedKey
 	db, name                           int // the record that has set it
 }
 

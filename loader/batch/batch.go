@@ -71,6 +71,7 @@ const (
 	Overtaken                    // an earlier attempt was acknowledged, and then a later command on its keys ran
 	Copied                       // a copy of a barrier's command: the barrier counts it
 	Watches                      // a WATCH
+	Watched                      // the MULTI of a transaction that a WATCH guards
 	Replaced                     // a DISCARD in the place of the EXEC, or of the end that is missing
 )
 

@@ -77,6 +77,11 @@ func (b *barrier) sendOne() {
 	}
 	entry := b.entry
 	b.entry = nil
+	if watched(entry) && b.e.router.guard.lost() && c.streamOf(entry) == nil {
+		b.e.router.refuseUnguarded(entry)
+		b.e.advance()
+		return
+	}
 	b.e.window.giveBack(entry)
 	b.e.router.send(c, entry)
 	b.e.log.submit(c)

@@ -15,9 +15,13 @@ func (l *log) complete(c *connection, b *batch.Batch) {
 	}
 	for i := 0; i < b.Len(); {
 		last := lastOf(b, i)
-		if b.Entries[i].Flags&batch.Copied != 0 {
+		switch flags := b.Entries[i].Flags; {
+		case flags&batch.Copied != 0:
 			l.e.barrier.answered(c, b, i)
-		} else {
+		case flags&batch.Watches != 0:
+			l.e.router.guard.set(c, b.Entries[i].Status == batch.Clean)
+			fallthrough
+		default:
 			l.completeEntry(b, i, last)
 		}
 		i = last + 1

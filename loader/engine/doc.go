@@ -18,6 +18,7 @@
 //     repair.go, which takes everything from the log (gather.go) and decides
 //     what is resent (plan.go)
 //   - what waits for a migration (ASK, TRYAGAIN): hold.go
+//   - what WATCH guards: watch.go
 //   - commands before and after which the load drains: barrier.go
 //   - what a new connection must restore: session.go
 //   - silent connections: stall.go

@@ -32,7 +32,7 @@ func New(cfg *Config) *Engine {
 	e := &Engine{cfg: cfg}
 	e.window.cfg = cfg
 	e.pool.e, e.log.e, e.repair.e, e.stop.e = e, e, e, e
-	e.router.e, e.router.tx.e = e, e
+	e.router.e, e.router.tx.e, e.router.guard.e = e, e, e
 	e.barrier.e, e.session.e, e.risk.e, e.holds.e = e, e, e, e
 	e.repair.keys.op = cfg.Op
 	return e

@@ -63,13 +63,14 @@ func (r *repair) gatherStream(c *connection, s *stream) {
 				number: s.parts[0].Number(0), place: c.id.Place, slot: noSlot,
 				stream: s, state: s.state(), fixed: true, class: parser.NonIdempotent,
 			})
+			c.dropStream(s)
 		}
 		return
 	}
 	state, kind, sent := s.state(), s.failure(), s.sent() > 0
 	waits := slices.Contains(s.parts, r.e.barrier.entry)
 	whole := r.merge(s)
-	c.streams = slices.DeleteFunc(c.streams, func(other *stream) bool { return other == s })
+	c.dropStream(s)
 	if c.phase == ready && sent && (s.open || waits) {
 		r.e.log.own(c, whole.Position(0), discardRESP)
 		r.e.log.submit(c)
@@ -163,13 +164,14 @@ func (r *repair) slotOf(b *batch.Batch, first, last int) int {
 // pendingOf describes the entry at first to last of a batch.
 func (r *repair) pendingOf(c *connection, b *batch.Batch, first, last int) pending {
 	p := pending{
-		number: b.Number(first),
-		batch:  b,
-		first:  int32(first),
-		last:   int32(last),
-		place:  c.id.Place,
-		slot:   -1,
-		may:    b.Entries[first].Flags&batch.MayHaveRun != 0,
+		number:  b.Number(first),
+		batch:   b,
+		first:   int32(first),
+		last:    int32(last),
+		place:   c.id.Place,
+		slot:    -1,
+		may:     b.Entries[first].Flags&batch.MayHaveRun != 0,
+		watched: b.Entries[first].Flags&batch.Watched != 0,
 	}
 	for i := first; i <= last; i++ {
 		p.class = max(p.class, retryOf(&b.Entries[i]))

@@ -21,24 +21,25 @@ const (
 
 // pending is an entry under repair: a command or a whole transaction.
 type pending struct {
-	number batch.Number
-	batch  *batch.Batch
-	first  int32 // its entries in the batch
-	last   int32
-	key    int32 // its keys are plan.ids[key:keyEnd]
-	keyEnd int32
-	place  int32 // of the connection that it was on
-	slot   int16 // hash slot of its keys; -1 without one
-	state  entryState
-	kind   uint8 // of the retryable error
-	class  parser.Retry
-	may    bool    // an earlier attempt ran or may have run
-	wide   bool    // it may touch any key
-	fixed  bool    // its bytes were given back: it cannot be resent
-	can    bool    // it may run again
-	passed bool    // a later entry on its keys ran or may have run
-	send   bool    // it is to be resent
-	stream *stream // of a transaction whose bytes were given back
+	number  batch.Number
+	batch   *batch.Batch
+	first   int32 // its entries in the batch
+	last    int32
+	key     int32 // its keys are plan.ids[key:keyEnd]
+	keyEnd  int32
+	place   int32 // of the connection that it was on
+	slot    int16 // hash slot of its keys; -1 without one
+	state   entryState
+	kind    uint8 // of the retryable error
+	class   parser.Retry
+	may     bool    // an earlier attempt ran or may have run
+	wide    bool    // it may touch any key
+	watched bool    // a WATCH guards it: it cannot be resent
+	fixed   bool    // its bytes were given back: it cannot be resent
+	can     bool    // it may run again
+	passed  bool    // a later entry on its keys ran or may have run
+	send    bool    // it is to be resent
+	stream  *stream // of a transaction whose bytes were given back
 }
 
 // mayRun reports whether the entry ran or may have run, in any attempt.
@@ -131,7 +132,7 @@ func (p *plan) mayRunAgain(twice bool) {
 		en := &p.entries[i]
 		m := p.shared(en)
 		en.passed = m&later != 0
-		en.can = en.state != failed && en.state != notRun && !en.fixed && m&blocked == 0
+		en.can = en.state != failed && en.state != notRun && !en.fixed && !en.watched && m&blocked == 0
 		switch {
 		case en.class == parser.NonIdempotent && (en.state == ran || en.state == inFlight && !twice):
 			en.can = false
@@ -175,6 +176,9 @@ func (p *plan) resendNothing() {
 
 // outcome returns what became of an entry that is not resent.
 func (en *pending) outcome() batch.Outcome {
+	if en.watched && en.state == queued {
+		return batch.Refused
+	}
 	switch en.state {
 	case ran:
 		return batch.Acknowledged

@@ -210,6 +210,9 @@ func (r *repair) clashes() bool {
 
 // causeOf says why an entry is not resent.
 func (r *repair) causeOf(en *pending) Cause {
+	if en.watched && (en.state == queued || en.state == retry) {
+		return WatchLost
+	}
 	switch en.state {
 	case retry:
 		return LaterHasRun
@@ -287,6 +290,12 @@ func (r *repair) flag(en *pending) {
 // finish reports an entry that is not resent.
 func (r *repair) finish(en *pending, outcome batch.Outcome, cause Cause) {
 	c := r.e.pool.conns[en.place-1]
+	if b := en.batch; b != nil && b.Entries[en.first].Flags&batch.Watches != 0 {
+		r.e.router.guard.set(c, false) // a repair has come behind it
+	}
+	if en.watched && en.state == queued && c.phase == ready {
+		r.e.log.own(c, en.batch.Position(int(en.first)), unwatchRESP)
+	}
 	if en.stream != nil {
 		r.e.log.reportStream(c, en.stream, outcome, cause)
 		return
@@ -342,7 +351,7 @@ func (r *repair) abandon() {
 	for i := range r.plan.entries {
 		en := &r.plan.entries[i]
 		switch {
-		case en.state != queued || en.may:
+		case en.state != queued || en.may || en.watched:
 			r.finish(en, en.outcome(), RetriesEnded)
 		case en.stream == nil:
 			c := r.e.router.connection(int(en.slot))

@@ -18,6 +18,7 @@ type router struct {
 	ranges []cluster.Range // that the table is made of
 	keys   [][]byte
 	tx     transaction
+	guard  guard // of the next transaction, or of the one that is parked
 
 	// parked is the one entry that was taken from the source and cannot be sent
 	// yet, as the window is spent; of a streamed transaction, some of its parts.
@@ -80,6 +81,10 @@ func (r *router) submit(c *parser.Command) {
 		r.e.refuse(c, DatabaseUnset)
 	case c.Op.Class == parser.Multi:
 		r.tx.begin(c)
+	case c.Op.Class == parser.Watch:
+		r.watch(c)
+	case c.Op.Class == parser.Unwatch:
+		r.unwatch(c)
 	case r.table == nil:
 		r.plain(r.e.pool.conns[0], noSlot, c)
 	default:
@@ -151,6 +156,11 @@ func (r *router) park(b *batch.Batch, slot int, bound *connection) {
 func (r *router) unpark() {
 	for len(r.parked) > 0 && r.e.flows() {
 		b, c := r.parked[0], r.bound
+		if watched(b) && r.guard.lost() && (c == nil || c.streamOf(b) == nil) {
+			r.parked = slices.Delete(r.parked, 0, 1)
+			r.refuseUnguarded(b)
+			continue
+		}
 		if h := r.e.holds.of(r.slot); h != nil {
 			if c != nil && c.streamOf(b) != nil || !r.unparkHeld(h, b) {
 				return
@@ -173,6 +183,9 @@ func (r *router) unpark() {
 	}
 }
 
+// watched reports whether a WATCH guards the transaction that begins a batch.
+func watched(b *batch.Batch) bool { return b.Entries[0].Flags&batch.Watched != 0 }
+
 // unparkHeld queues the parked entry, whose slot is held, if the window allows
 // it.
 func (r *router) unparkHeld(h *hold, b *batch.Batch) bool {
@@ -194,6 +207,9 @@ func (r *router) unparkPart(b *batch.Batch) {
 // send appends a parked entry to the batch of a connection. A part of a
 // streamed transaction is a batch of its own.
 func (r *router) send(c *connection, b *batch.Batch) {
+	if b.Entries[b.Len()-1].Flags&batch.Ends != 0 && !r.tx.open {
+		r.guard = guard{e: r.e} // the server forgets what is watched
+	}
 	if s := c.streamOf(b); s != nil {
 		if b == s.parts[0] {
 			s.conn = c.id

@@ -74,7 +74,7 @@ func (s *stopper) finish() {
 // stoppedOutcome returns what becomes of an entry when the load stops: what was
 // answered with a retryable error counts as not sent.
 func stoppedOutcome(en *pending) batch.Outcome {
-	if en.state == retry {
+	if en.state == retry || en.state == queued {
 		return batch.NotSent
 	}
 	return en.outcome()

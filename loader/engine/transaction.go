@@ -27,7 +27,15 @@ type transaction struct {
 func (t *transaction) begin(c *parser.Command) {
 	t.open, t.slot, t.refused, t.spans = true, noSlot, false, false
 	t.buffer = t.e.log.get()
-	t.append(c, batch.InTx|batch.Begins)
+	flags := batch.InTx | batch.Begins
+	if g := &t.e.router.guard; g.on {
+		flags |= batch.Watched
+		t.conn = g.conn
+		if g.conn != nil && t.e.cfg.Cluster {
+			t.slot = t.e.barrier.slot
+		}
+	}
+	t.append(c, flags)
 }
 
 // add adds a command to the open transaction; EXEC and DISCARD end it.
@@ -98,6 +106,9 @@ func (t *transaction) finish() {
 		t.stream.parts = append(t.stream.parts, b)
 	}
 	t.buffer, t.stream, t.conn = nil, nil, nil
+	if r.guard.lost() && bound != nil && bound.streamOf(b) == nil {
+		bound = nil
+	}
 	if t.spans {
 		t.e.barrier.begin(b, one, t.slot, bound, nil)
 		return
@@ -134,8 +145,13 @@ func (t *transaction) ensure(p batch.Position) {
 // push submits what there is of the transaction as a part of a stream.
 func (t *transaction) push() {
 	r := &t.e.router
+	if t.stream == nil && r.guard.lost() {
+		return // it is refused when its end comes
+	}
 	if t.stream == nil {
-		t.conn = r.connection(t.slot)
+		if !r.guard.on {
+			t.conn = r.connection(t.slot)
+		}
 		t.stream = &stream{open: true, kept: true}
 		t.conn.streams = append(t.conn.streams, t.stream)
 	}
@@ -305,6 +321,11 @@ func (l *log) reportStream(c *connection, s *stream, outcome batch.Outcome, caus
 		}
 		l.put(b)
 	}
+	c.dropStream(s)
+}
+
+// dropStream forgets a streamed transaction.
+func (c *connection) dropStream(s *stream) {
 	c.streams = slices.DeleteFunc(c.streams, func(other *stream) bool { return other == s })
 }
 
