@@ -176,6 +176,8 @@ func (s *schedule) verify() {
 		s.verifyRecord(i, stopped)
 	}
 	s.verifyTransactions()
+	s.verifyLost()
+	s.verifyResume(stopped)
 	if !stopped && s.read < len(s.input.records) {
 		s.fail("the load is complete after %d of %d records", s.read, len(s.input.records))
 	}
@@ -187,12 +189,60 @@ func (s *schedule) verify() {
 	}
 }
 
+// verifyLost checks that the engine says of everything that was acknowledged
+// and is lost that it may be. A load that stops for another reason has not
+// learnt of it.
+func (s *schedule) verifyLost() {
+	switch reason := s.engine.Result().Reason; {
+	case reason == engine.ReasonComplete:
+	case reason == engine.ReasonRestarted && s.disasters == 1:
+	default:
+		return
+	}
+	for record, sv := range s.lost {
+		again := !sv.seen
+		for k := range s.history {
+			again = again || slices.Contains(s.history[k], record)
+		}
+		if again || s.outcomes[record-1] != batch.Acknowledged {
+			continue
+		}
+		atRisk := slices.ContainsFunc(s.engine.Result().AtRisk, func(r engine.Risk) bool {
+			return r.Range.First.Record <= int64(record) && int64(record) <= r.Range.Last.Record
+		})
+		if !atRisk {
+			s.fail("record %d is acknowledged and lost, and not at risk: %v", record, s.engine.Result().AtRisk)
+		}
+	}
+}
+
+// verifyResume checks that a load that continues finds everything that is left.
+func (s *schedule) verifyResume(stopped bool) {
+	result := s.engine.Result()
+	if !stopped && result.Partial {
+		s.fail("the load is complete, and partial from record %d on", result.Resume.Record)
+	}
+	refused := 0
+	for i := range s.read {
+		before := !result.Partial || int64(i+1) < result.Resume.Record
+		if o := s.outcomes[i]; before && !s.early[i+1] && (o == batch.NotSent || o == batch.Unknown) {
+			s.fail("record %d is %v, and the load continues behind it", i+1, o)
+		}
+		if o := s.outcomes[i]; !before && (o == batch.Refused || o == batch.Unknown) {
+			refused++
+		}
+	}
+	if result.Reason == engine.ReasonRejecting && refused < s.shape.config.PersistentErrors {
+		s.fail("the load continues behind the row of errors that has stopped it: at %d", result.Resume.Record)
+	}
+}
+
 // verifyOrder checks that the last executions on a key are in the order of the
 // input.
 func (s *schedule) verifyOrder(k int, history []int) {
 	last := 0
 	for i, record := range history {
-		if slices.Contains(history[i+1:], record) || s.outcomes[record-1] != batch.Acknowledged {
+		if slices.Contains(history[i+1:], record) || s.outcomes[record-1] != batch.Acknowledged || s.lost[record] != nil {
 			continue
 		}
 		if record < last {

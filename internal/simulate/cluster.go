@@ -52,7 +52,7 @@ func (s *schedule) migrate() {
 	owner := s.servers[0].view[group]
 	masters := s.masters()
 	for _, sv := range s.servers {
-		if sv.view[group] != owner || sv.leaving[group] >= 0 {
+		if sv.view[group] != owner || sv.leaving[group] >= 0 || sv.master && !sv.up() {
 			return
 		}
 	}

@@ -3,6 +3,7 @@ package simulate
 import (
 	"bytes"
 	"strconv"
+	"strings"
 
 	"respipe/loader/engine"
 )
@@ -71,7 +72,11 @@ func number(data []byte, i int) (n, end int) {
 func describe(args [][]byte) command {
 	c := command{name: string(args[0]), args: args}
 	if len(args) > 1 {
-		c.record, _ = strconv.Atoi(string(args[len(args)-1]))
+		text := string(args[len(args)-1])
+		if _, number, ok := strings.Cut(text, "#"); ok {
+			text = number
+		}
+		c.record, _ = strconv.Atoi(text)
 	}
 	for _, arg := range args[1:] {
 		if k := keyOf(arg); k >= 0 && !contains(c.keys, k) {
@@ -185,6 +190,9 @@ func (c *conn) exec() reply {
 // run lets a command take effect; it returns the error that it ends in.
 func (c *conn) run(cmd *command) string {
 	sv := c.server
+	if c.s.now < sv.refuses && cmd.name != "GETRANGE" && cmd.name != "WATCH" {
+		return "READONLY You can't write against a read only replica."
+	}
 	switch cmd.name {
 	case "SET", "MSET":
 		for _, k := range cmd.keys {

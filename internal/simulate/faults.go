@@ -19,7 +19,7 @@ func (s *schedule) within(d time.Duration) time.Duration {
 func (s *schedule) rest() {
 	group := s.random.IntN(s.input.hot)
 	from := s.servers[s.owners[group]]
-	to := s.servers[(from.index+1)%len(s.servers)]
+	to := s.servers[(from.index+1)%nodes]
 	to.coming[group], from.leaving[group] = from.index, to.index
 	for k := group * keysOfGroup; k < (group+1)*keysOfGroup; k++ {
 		if s.random.IntN(2) == 0 {
@@ -47,7 +47,18 @@ func (s *schedule) planFaults() {
 
 // fault lets one thing go wrong.
 func (s *schedule) fault() {
-	switch s.random.IntN(4) {
+	switch s.random.IntN(6) {
+	case 4:
+		if s.shape.disasters && s.random.IntN(2) == 0 {
+			s.restart()
+		}
+	case 5:
+		switch {
+		case s.shape.disasters && s.shape.cluster:
+			s.failover()
+		case s.shape.readonly:
+			s.owned()[s.random.IntN(len(s.owned()))].refuses = s.now + s.within(200*ms)
+		}
 	case 0:
 		if s.shape.cluster {
 			s.migrate()
@@ -79,13 +90,9 @@ func (s *schedule) breakConnection() {
 // breakServer makes a server unreachable for a while, with its connections.
 func (s *schedule) breakServer() {
 	sv := s.servers[s.random.IntN(len(s.servers))]
-	if s.random.IntN(4) != 0 {
-		return
-	}
-	sv.down = s.now + s.within(200*ms)
-	for _, c := range s.live(sv) {
-		c.dead = true
-		s.after(s.within(20*ms), func() { c.lose() })
+	if s.random.IntN(4) == 0 && sv.up() {
+		sv.down = s.now + s.within(200*ms)
+		s.kill(sv)
 	}
 }
 

@@ -169,10 +169,10 @@ func (in *input) barrier() {
 }
 
 // watch adds a WATCH, perhaps with a command behind it, and seldom without the
-// transaction that it is for. The number of the record is no key, but stands for
-// one.
+// transaction that it is for. The number of the record is in a key that nothing
+// else uses.
 func (in *input) watch(group int) {
-	in.add(record{class: nothing, group: group}, "WATCH", names[in.key(group)], in.number())
+	in.add(record{class: nothing, group: group}, "WATCH", names[in.key(group)], names[group*keysOfGroup][:3]+"#"+in.number())
 	if in.s.random.IntN(3) == 0 {
 		in.command(group)
 	}

@@ -42,6 +42,8 @@ type shape struct {
 	barriers     int // per cent
 	faults       int
 	cuts         int           // a connection breaks once in so many arrivals
+	disasters    bool          // processes end, and what they had not saved is lost
+	readonly     bool          // a server becomes read-only
 	resting      bool          // a migration rests halfway all the time
 	calm         time.Duration // when nothing fails any more
 }
@@ -74,10 +76,13 @@ type schedule struct {
 	named     []int           // the name of the connection that executed each record
 	causeless map[int]bool    // records reported without a cause but a reply
 	shown     map[int]bool    // records whose success the engine was told of
+	lost      map[int]*server // records whose execution a server has lost
+	early     map[int]bool    // records reported before the load stopped
 	overtaken map[int]bool    // records that found the type that a later one has left
 	left      time.Duration   // when the load was last running
 	stopped   time.Duration
 	causes    int
+	disasters int
 	figures   Figures
 	err       string
 	tracing   bool
@@ -92,7 +97,7 @@ func Run(seed uint64, out io.Writer) (failure string, figures Figures) {
 		conns:  map[engine.ConnID]*conn{},
 		armed:  -1,
 		out:    out, tracing: out != nil,
-		overtaken: map[int]bool{}, shown: map[int]bool{}, causeless: map[int]bool{}, wides: map[int]bool{},
+		overtaken: map[int]bool{}, lost: map[int]*server{}, early: map[int]bool{}, shown: map[int]bool{}, causeless: map[int]bool{}, wides: map[int]bool{},
 	}
 	s.choose()
 	s.input.s = s
@@ -157,10 +162,12 @@ func (s *schedule) choose() {
 	sh.barriers = []int{0, 0, 4}[r.IntN(3)]
 	sh.cluster = r.IntN(2) == 0
 	sh.ipv6 = r.IntN(2) == 0
-	nodes := 1
+	masters := 1
 	if sh.cluster {
-		nodes = 3
+		masters = nodes
 	}
+	sh.disasters = r.IntN(6) == 0
+	sh.readonly = r.IntN(10) == 0
 	sh.config = engine.Config{
 		Cluster:       sh.cluster,
 		Connections:   []int{1, 1, 2, 3}[r.IntN(4)],
@@ -174,20 +181,26 @@ func (s *schedule) choose() {
 		RetryFor:      600 * ms,
 		StopFor:       150 * ms,
 		Backoff:       25 * ms,
-		MaxErrors:     -1,
-		Op:            s.ops.Find,
-		Observer:      s,
+		MaxErrors:     []int64{-1, -1, -1, -1, -1, -1, -1, 3}[r.IntN(8)],
+
+		PersistentErrors: 6,
+		Op:               s.ops.Find,
+		Observer:         s,
 	}
-	for i := range nodes {
-		sv := &server{s: s, index: i, master: true, scripts: map[int]bool{}}
+	for i := range 2 * masters {
+		sv := &server{s: s, index: i, master: i < masters, scripts: map[int]bool{}}
 		for g := range groups {
 			sv.leaving[g], sv.coming[g] = -1, -1
 		}
 		s.servers = append(s.servers, sv)
-		sh.config.Addresses = append(sh.config.Addresses, sv.address())
+		if sv.master {
+			sh.config.Addresses = append(sh.config.Addresses, sv.address())
+		} else {
+			sv.down = time.Hour
+		}
 	}
 	for g := range groups {
-		owner := r.IntN(nodes)
+		owner := r.IntN(masters)
 		s.owners[g] = owner
 		for _, sv := range s.servers {
 			sv.view[g] = owner

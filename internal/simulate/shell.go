@@ -233,6 +233,7 @@ func (s *schedule) Completed(c *engine.Completion) {
 					outcome = batch.Refused
 					if c.MayHaveRun() {
 						outcome = batch.Unknown
+						s.early[int(p.Batch.Position(i).Record)] = true // the transaction has run
 					}
 				}
 			}
@@ -259,4 +260,7 @@ func (s *schedule) resolve(b *batch.Batch, i int, outcome batch.Outcome) {
 		s.fail("record %d is %v, and %v before", p.Record, outcome, *o)
 	}
 	*o = outcome
+	if s.engine.State() != engine.Stopping {
+		s.early[int(p.Record)] = true
+	}
 }

@@ -39,7 +39,8 @@ type barrier struct {
 	scope   scope
 	results []copyResult
 	errors  []batch.Failure
-	unknown bool // a copy that must not run twice was lost
+	places  int32 // of the connections that were there when copies were first sent
+	unknown bool  // a copy that must not run twice was lost
 	op      *parser.Op
 }
 
@@ -83,6 +84,7 @@ func (b *barrier) sendOne() {
 		return
 	}
 	b.e.window.giveBack(entry)
+	b.e.router.guard.use(c, entry)
 	b.e.router.send(c, entry)
 	b.e.log.submit(c)
 }
@@ -94,14 +96,28 @@ func (b *barrier) sendMissing() (some bool) {
 		if c.node.away || b.scope == everyMaster && c != c.node.conns[0] || b.has(c) {
 			continue
 		}
-		for i := range b.entry.Entries {
-			b.entry.Entries[i].Flags |= batch.Copied
+		if b.mayBeThere(c) {
+			b.e.stop.begin(ReasonLost)
+			return true
 		}
+		b.entry.Entries[0].Flags |= batch.Copied
 		b.e.log.copyEntry(c, b.entry, 0, b.entry.Len()-1)
 		b.e.log.submit(c)
 		some = true
 	}
 	return some
+}
+
+// mayBeThere reports whether a node that has come since the copies were sent may
+// have the effect of one that must not run twice: it may have replaced a node
+// that had run it.
+func (b *barrier) mayBeThere(c *connection) bool {
+	if !b.copied() {
+		b.places = int32(len(b.e.pool.conns))
+		return false
+	}
+	return c.id.Place > b.places && b.scope == everyMaster && b.e.cfg.OnDisconnect != Resend &&
+		retryOf(&b.entry.Entries[0]) == parser.NonIdempotent
 }
 
 // has reports whether a connection has answered its copy for good. A session

@@ -7,7 +7,6 @@ import (
 // complete reports what became of the entries of a batch and takes it back.
 // All of them are final.
 func (l *log) complete(c *connection, b *batch.Batch) {
-	c.node.note(b)
 	if !b.Mixed {
 		l.e.cfg.Observer.Acknowledged(b)
 		l.put(b)
@@ -86,7 +85,7 @@ func (e *Engine) report(c *Completion) {
 	if c.MayHaveRun() && (c.Outcome == batch.Refused || c.Outcome == batch.NotSent || c.Outcome == batch.NotRun) {
 		c.Outcome = batch.Unknown
 	}
-	e.counts.add(c)
+	e.counts.add(c, e.state == Stopping)
 	e.cfg.Observer.Completed(c)
 }
 

@@ -36,6 +36,10 @@ type Config struct {
 
 	MaxErrors int64 // the load stops once there are more; negative: no limit
 
+	// PersistentErrors is how many persistent errors of one node in a row stop
+	// the load; 0: no number does.
+	PersistentErrors int
+
 	// Op says what is known of a command: its keys and its class. It must say
 	// the same as the Op of the command that was submitted.
 	Op func(args [][]byte) *parser.Op

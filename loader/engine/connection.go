@@ -17,8 +17,10 @@ type node struct {
 	process string // the run id of the process that answered last
 	conns   []*connection
 	away    bool // it has no slot any more
+	lost    bool // a connection to it was lost
 
-	acknowledged Range // what it has acknowledged since its process is known
+	answered Range // what it has answered since its process is known
+	row      row
 }
 
 // connection is one of the connections to a node. It outlives the loss of what
@@ -54,6 +56,7 @@ func (c *connection) lose(written int64) {
 	}
 	if c.phase == ready {
 		c.unfenced = append(c.unfenced, c.id)
+		c.node.lost = true
 	}
 	c.phase, c.unanswered, c.silence = down, 0, silence{}
 }

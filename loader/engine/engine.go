@@ -92,10 +92,15 @@ func (e *Engine) refused() {
 	e.tooMany()
 }
 
-// tooMany stops the load if there were more errors than it may have.
+// tooMany stops the load if there were more errors than it may have, or nothing
+// but errors.
 func (e *Engine) tooMany() {
 	if e.cfg.MaxErrors >= 0 && e.counts.errors > e.cfg.MaxErrors {
 		e.stop.begin(ReasonErrors)
+	}
+	if n := e.pool.rejecting(); n != nil && e.state != Stopping && e.state != Done {
+		e.counts.earliest(n.row.first)
+		e.stop.begin(ReasonRejecting)
 	}
 }
 
@@ -215,8 +220,9 @@ func (e *Engine) end(reason Reason) {
 		e.pool.close(c)
 	}
 	e.result = Result{
-		Reason: reason, Errors: e.counts.errors, AtRisk: e.risk.found,
-		Resume: e.counts.first, Partial: e.counts.unsent,
+		Reason: reason, Errors: e.counts.errors,
+		AtRisk: e.risk.found, OrderUnsure: e.risk.unsure,
+		Resume: e.counts.first, Partial: e.counts.unsent && reason != ReasonComplete,
 	}
 	e.act(Action{Kind: End})
 }

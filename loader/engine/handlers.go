@@ -6,6 +6,7 @@ func onAttach(e *Engine, ev *Event) {
 	if c == nil || c.phase != dialing {
 		return
 	}
+	e.risk.unsure = e.risk.unsure || len(c.unfenced) > 0 && !ev.Fenced
 	c.phase, c.unfenced = ready, c.unfenced[:0]
 	if e.risk.restarted(c.node, ev.Process) {
 		e.stop.begin(ReasonRestarted)

@@ -95,11 +95,16 @@ func (l *log) answer(c *connection, count int, errors []ErrorReply) (trouble boo
 	c.unanswered -= count
 	c.answered += int64(count)
 	c.silence.begin(l.e.now)
-	if len(errors) > 0 {
-		trouble = l.fail(c, errors)
+	if len(errors) == 0 {
+		c.node.row = row{}
+	} else {
+		trouble = l.fail(c, errors, count)
 	}
 	for _, b := range c.flight {
 		n := min(count, b.Len()-b.Answered)
+		if n > 0 {
+			c.node.answered.add(b, b.Answered, b.Answered+n-1)
+		}
 		b.Answered += n
 		if count -= n; count == 0 {
 			break
@@ -114,18 +119,49 @@ func (l *log) answer(c *connection, count int, errors []ErrorReply) (trouble boo
 
 // fail notes the errors of an event with their entries, before its replies are
 // counted.
-func (l *log) fail(c *connection, errors []ErrorReply) (trouble bool) {
-	first := 0 // index in the event of the next reply of b
+func (l *log) fail(c *connection, errors []ErrorReply, count int) (trouble bool) {
+	first := 0    // index in the event of the next reply of b
+	success := -1 // index in the event of the last reply that is no error, as far as is known
 	for _, b := range c.flight {
 		owed := b.Len() - b.Answered
 		for len(errors) > 0 && errors[0].Index < first+owed {
 			f := classify(&errors[0], b.Answered+errors[0].Index-first, c.node.address)
+			if errors[0].Index > success+1 {
+				c.node.row = row{}
+			}
+			success = errors[0].Index
+			c.note(b, &f)
 			trouble = note(b, &f) || trouble
 			errors = errors[1:]
 		}
 		first += owed
 	}
+	if success < count-1 {
+		c.node.row = row{}
+	}
 	return trouble
+}
+
+// note notes an error reply in the row of persistent errors of the node.
+func (c *connection) note(b *batch.Batch, f *batch.Failure) {
+	switch {
+	case f.Kind == persistent:
+		c.node.row.note(c.beginning(b, f.Entry))
+	case f.Kind != aborted:
+		c.node.row = row{}
+	}
+}
+
+// beginning returns where the command at an index of a batch begins, or its
+// transaction.
+func (c *connection) beginning(b *batch.Batch, i int) batch.Position {
+	if s := c.streamOf(b); s != nil {
+		return s.parts[0].Position(0)
+	}
+	for i > 0 && b.Entries[i].Flags&batch.InTx != 0 && b.Entries[i].Flags&batch.Begins == 0 {
+		i--
+	}
+	return b.Position(i)
 }
 
 // note notes a failure with its entry. It reports whether it must be retried.

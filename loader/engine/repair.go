@@ -141,6 +141,7 @@ func (r *repair) topology(views []cluster.View) {
 func (r *repair) redial() {
 	r.step = redialing
 	if r.next != nil {
+		r.e.risk.failedOver(r.next)
 		r.e.router.install(r.next)
 		r.next = nil
 	}
@@ -254,6 +255,9 @@ func (r *repair) target(en *pending) (c *connection, asking bool) {
 			return n.conns[int(en.slot)%len(n.conns)], true
 		}
 	}
+	if c := r.e.pool.conns[en.place-1]; en.slot == noSlot && !c.node.away {
+		return c, false // an UNWATCH belongs to the connection of its WATCH
+	}
 	return r.e.router.connection(int(en.slot)), false
 }
 
@@ -307,6 +311,9 @@ func (r *repair) finish(en *pending, outcome batch.Outcome, cause Cause) {
 	}
 	replaced(&done)
 	r.e.report(&done)
+	if cause == RetriesEnded && en.kind == busy {
+		c.node.row.note(done.Parts[0].Batch.Position(int(en.first)))
+	}
 }
 
 // evaluate looks at what was resent, when all of it is answered or lost.

@@ -179,6 +179,7 @@ func (r *router) unpark() {
 			return
 		}
 		r.parked = slices.Delete(r.parked, 0, 1)
+		r.guard.use(c, b)
 		r.send(c, b)
 	}
 }
@@ -195,6 +196,7 @@ func (r *router) unparkHeld(h *hold, b *batch.Batch) bool {
 		return false
 	}
 	r.parked = slices.Delete(r.parked, 0, 1)
+	r.guard.use(nil, b)
 	r.e.holds.queue(h, b)
 	return true
 }
@@ -207,9 +209,6 @@ func (r *router) unparkPart(b *batch.Batch) {
 // send appends a parked entry to the batch of a connection. A part of a
 // streamed transaction is a batch of its own.
 func (r *router) send(c *connection, b *batch.Batch) {
-	if b.Entries[b.Len()-1].Flags&batch.Ends != 0 && !r.tx.open {
-		r.guard = guard{e: r.e} // the server forgets what is watched
-	}
 	if s := c.streamOf(b); s != nil {
 		if b == s.parts[0] {
 			s.conn = c.id

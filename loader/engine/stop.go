@@ -26,7 +26,10 @@ type Result struct {
 	Resume  batch.Position
 	Partial bool
 	Errors  int64
-	AtRisk  []Risk // what servers may have lost that had acknowledged it
+	AtRisk  []Risk // what servers may have lost although they have answered it
+	// OrderUnsure says that a lost connection could not be ended on its server:
+	// what was in flight on it may have run later than what was resent.
+	OrderUnsure bool
 }
 
 // stopper stops the load: nothing is sent any more, and what can still be

@@ -309,7 +309,6 @@ func (l *log) completeStream(c *connection, s *stream) {
 func (l *log) reportStream(c *connection, s *stream, outcome batch.Outcome, cause Cause) {
 	done := Completion{Outcome: outcome, Cause: cause}
 	for _, b := range s.parts {
-		c.node.note(b)
 		done.Parts = append(done.Parts, Part{b, 0, b.Len() - 1})
 		done.Errors = append(done.Errors, b.Failures...)
 	}

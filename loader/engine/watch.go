@@ -32,6 +32,21 @@ func (g *guard) lost() bool {
 	return g.on && (g.failed || g.conn == nil || g.conn.id != g.id || g.causes != g.e.repair.causes)
 }
 
+// use notes that a batch leaves the router for a connection, or for the queue of
+// a held slot. With the end of the transaction that is guarded the server
+// forgets what it watches.
+func (g *guard) use(c *connection, b *batch.Batch) {
+	first := b
+	if c != nil {
+		if s := c.streamOf(b); s != nil {
+			first = s.parts[0]
+		}
+	}
+	if watched(first) && b.Entries[b.Len()-1].Flags&batch.Ends != 0 {
+		*g = guard{e: g.e}
+	}
+}
+
 // live reports whether the connection of the WATCH is there: it may watch keys,
 // even if the guard is lost.
 func (g *guard) live() bool {
