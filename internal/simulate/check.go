@@ -8,6 +8,7 @@ import (
 
 	"respipe/loader/batch"
 	"respipe/loader/engine"
+	"respipe/parser"
 )
 
 // fail notes the first thing that does not hold.
@@ -15,6 +16,30 @@ func (s *schedule) fail(format string, args ...any) {
 	if s.err == "" {
 		s.err = fmt.Sprintf("at %v, %v: ", s.now, s.engine.State()) + fmt.Sprintf(format, args...)
 		s.trace("FAILED %s", s.err)
+	}
+}
+
+// retried checks that a record is not retried for longer than it may: in a held
+// slot first, and then in a repair; a connection may fall silent meanwhile.
+func (s *schedule) retried(record int) {
+	silence := 11 * s.shape.config.Timeout
+	if silence == 0 {
+		silence = 3000 * ms
+	}
+	if since := s.refusedAt[record]; since > 0 && s.now-since > 2*s.longestRepair()+silence {
+		s.fail("record %d is retried for %v", record, s.now-since)
+	}
+}
+
+// givenUp checks that nothing is given up before its time.
+func (s *schedule) givenUp(c *engine.Completion) {
+	if c.Cause == engine.RetriesEnded && s.engine.State() == engine.Repairing && s.now-s.left < s.shape.config.RetryFor {
+		s.fail("a retry is given up after %v", s.now-s.left)
+	}
+	if p := c.Parts[0]; c.Outcome == batch.Refused && c.Cause == engine.NoCause && p.First == p.Last && len(c.Errors) > 0 {
+		if r := (reply{err: string(c.Errors[0].Text)}); r.retryable() {
+			s.fail("%s is not retried", r.err)
+		}
 	}
 }
 
@@ -230,6 +255,9 @@ func (s *schedule) verifyResume(stopped bool) {
 		}
 		if o := s.outcomes[i]; !before && (o == batch.Refused || o == batch.Unknown) {
 			refused++
+			if s.input.records[i].copied() {
+				refused += len(s.made) // each connection has refused it
+			}
 		}
 	}
 	if result.Reason == engine.ReasonRejecting && refused < s.shape.config.PersistentErrors {
@@ -283,6 +311,11 @@ func (s *schedule) verifyRecord(i int, stopped bool) {
 // of them refuses it.
 func (rec *record) broadcast() bool {
 	return string(rec.args[0]) == "SCRIPT" || string(rec.args[0]) == "FUNCTION"
+}
+
+// copied reports whether a record goes to several connections.
+func (rec *record) copied() bool {
+	return rec.broadcast() || rec.op.Class == parser.State
 }
 
 // verifySession checks what every master or connection must have got.

@@ -15,6 +15,13 @@ type reply struct {
 	null     bool
 	elements []string // error texts; "" for a success
 	records  []int    // that have succeeded
+	record   int      // that the command is of
+}
+
+// retryable reports whether the reply is an error that is retried.
+func (r *reply) retryable() bool {
+	word, _, _ := strings.Cut(r.err, " ")
+	return word == "ASK" || word == "MOVED" || word == "TRYAGAIN" || word == "BUSY"
 }
 
 // command is a command as a server has parsed it.
@@ -231,17 +238,26 @@ func (c *conn) run(cmd *command) string {
 			c.watched = append(c.watched, watchedKey{k, len(c.s.history[k]), cmd.record})
 		}
 	case "SELECT":
+		if c.s.mayFail(12) {
+			return notNow
+		}
 		if cmd.record > noDatabase {
 			return "ERR DB index is out of range"
 		}
 		c.db = cmd.record
 	case "CLIENT":
+		if c.s.mayFail(12) {
+			return notNow
+		}
 		c.name = cmd.record
 	default:
 		return "ERR unknown command '" + cmd.name + "'"
 	}
 	return ""
 }
+
+// notNow is an error for good that one connection gets and others do not.
+const notNow = "NOPERM this user has no permissions to run the command"
 
 const wrongType = "WRONGTYPE Operation against a key holding the wrong kind of value"
 

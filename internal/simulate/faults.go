@@ -26,7 +26,11 @@ func (s *schedule) rest() {
 			s.moveKey(k, from, to)
 		}
 	}
-	s.after(s.shape.calm, func() { s.finishMigration(group, from, to) })
+	end := s.shape.calm
+	if s.random.IntN(2) == 0 {
+		end += 2500 * ms // nobody waits so long
+	}
+	s.after(end, func() { s.finishMigration(group, from, to) })
 }
 
 // planFaults lets some things go wrong.

@@ -36,6 +36,8 @@ type record struct {
 	group int   // of its keys
 	tx    int   // the transaction that it belongs to, from 1 on
 	op    *parser.Op
+	file  int
+	bad   bool // respipe refuses it before it is a command
 }
 
 // names are the names of the keys.
@@ -97,11 +99,27 @@ func (in *input) make() {
 	}
 }
 
+// breakTransactions takes the records behind the end of a file out of the
+// transaction that is open there.
+func (in *input) breakTransactions() {
+	broken := 0
+	for i := 1; i < len(in.records); i++ {
+		rec := &in.records[i]
+		if rec.tx > 0 && rec.file != in.records[i-1].file && string(rec.args[0]) != "MULTI" {
+			broken = rec.tx
+		}
+		if rec.tx == broken {
+			rec.tx = 0
+		}
+	}
+}
+
 // add adds a record with these arguments.
 func (in *input) add(rec record, args ...string) {
 	for _, arg := range args {
 		rec.args = append(rec.args, []byte(arg))
 	}
+	rec.file = len(in.records) / in.s.shape.file
 	rec.op = in.s.ops.Find(rec.args)
 	if in.open {
 		rec.tx = in.tx
@@ -192,12 +210,14 @@ func (in *input) transaction(group int) {
 		n = 6 + r.IntN(14)
 	}
 	in.add(record{class: nothing, group: noGroup}, "MULTI")
+	bad := r.IntN(8*n) == 0
 	for range n {
 		if spans {
 			group = r.IntN(in.hot)
 		}
 		in.command(group)
 	}
+	in.records[len(in.records)-1].bad = bad
 	if r.IntN(12) == 0 {
 		in.add(record{class: nothing, group: noGroup}, "DISCARD")
 	} else {

@@ -86,7 +86,10 @@ func (c *conn) arrive(data []byte) {
 		if i == cut {
 			break
 		}
-		replies = append(replies, c.execute(&cmds[i]))
+		c.s.retried(cmds[i].record)
+		r := c.execute(&cmds[i])
+		r.record = cmds[i].record
+		replies = append(replies, r)
 	}
 	if cut >= 0 {
 		c.dead = true

@@ -44,6 +44,7 @@ type shape struct {
 	cuts         int           // a connection breaks once in so many arrivals
 	disasters    bool          // processes end, and what they had not saved is lost
 	readonly     bool          // a server becomes read-only
+	file         int           // records of a file
 	resting      bool          // a migration rests halfway all the time
 	calm         time.Duration // when nothing fails any more
 }
@@ -63,7 +64,8 @@ type schedule struct {
 	engine  *engine.Engine
 	input   input
 
-	read        int // records that the engine was given
+	ended       map[int]bool // files that have begun, so the one before has ended
+	read        int          // records that the engine was given
 	sourceWaits time.Duration
 	inputEnded  bool
 	armed       time.Duration
@@ -71,15 +73,16 @@ type schedule struct {
 
 	outcomes  []batch.Outcome
 	executed  []int
-	history   [keyCount][]int // records executed on each key, in order
-	wides     map[int]bool    // barriers that were executed
-	named     []int           // the name of the connection that executed each record
-	causeless map[int]bool    // records reported without a cause but a reply
-	shown     map[int]bool    // records whose success the engine was told of
-	lost      map[int]*server // records whose execution a server has lost
-	early     map[int]bool    // records reported before the load stopped
-	overtaken map[int]bool    // records that found the type that a later one has left
-	left      time.Duration   // when the load was last running
+	history   [keyCount][]int       // records executed on each key, in order
+	wides     map[int]bool          // barriers that were executed
+	named     []int                 // the name of the connection that executed each record
+	causeless map[int]bool          // records reported without a cause but a reply
+	shown     map[int]bool          // records whose success the engine was told of
+	refusedAt map[int]time.Duration // when a record was first answered with a retryable error
+	lost      map[int]*server       // records whose execution a server has lost
+	early     map[int]bool          // records reported before the load stopped
+	overtaken map[int]bool          // records that found the type that a later one has left
+	left      time.Duration         // when the load was last running
 	stopped   time.Duration
 	causes    int
 	disasters int
@@ -97,11 +100,12 @@ func Run(seed uint64, out io.Writer) (failure string, figures Figures) {
 		conns:  map[engine.ConnID]*conn{},
 		armed:  -1,
 		out:    out, tracing: out != nil,
-		overtaken: map[int]bool{}, lost: map[int]*server{}, early: map[int]bool{}, shown: map[int]bool{}, causeless: map[int]bool{}, wides: map[int]bool{},
+		overtaken: map[int]bool{}, refusedAt: map[int]time.Duration{}, ended: map[int]bool{}, lost: map[int]*server{}, early: map[int]bool{}, shown: map[int]bool{}, causeless: map[int]bool{}, wides: map[int]bool{},
 	}
 	s.choose()
 	s.input.s = s
 	s.input.make()
+	s.input.breakTransactions()
 	s.outcomes = make([]batch.Outcome, len(s.input.records))
 	s.executed = make([]int, len(s.input.records))
 	s.named = make([]int, len(s.input.records))
@@ -156,6 +160,7 @@ func (s *schedule) choose() {
 	sh.idempotent = r.IntN(3) == 0
 	sh.calm = 1500 * ms
 	sh.faults = []int{12, 12, 4}[r.IntN(3)]
+	sh.file = []int{1000, 25}[r.IntN(2)]
 	sh.cuts = []int{60, 300, 2000}[r.IntN(3)]
 	sh.resting = r.IntN(8) == 0
 	sh.transactions = []int{0, 8, 8, 20}[r.IntN(4)]

@@ -28,6 +28,9 @@ func (s *schedule) deliver(c *conn, replies []reply) {
 		switch {
 		case r.err != "":
 			s.causes++
+			if r.record > 0 && s.refusedAt[r.record] == 0 && r.retryable() {
+				s.refusedAt[r.record] = s.now
+			}
 			ev.Errors = append(ev.Errors, engine.ErrorReply{Index: i, Element: -1, Text: []byte(r.err)})
 		case r.null:
 			ev.Errors = append(ev.Errors, engine.ErrorReply{Index: i, Element: -1})
@@ -162,8 +165,21 @@ func (s *schedule) probe(a engine.Action) {
 func (s *schedule) pump() {
 	for s.now >= s.sourceWaits && s.read < len(s.input.records) && s.engine.Accepts() {
 		rec := &s.input.records[s.read]
+		if s.read > 0 && rec.file != s.input.records[s.read-1].file && !s.ended[rec.file] {
+			s.ended[rec.file] = true
+			s.engine.EndFile(s.now)
+			s.perform()
+			continue
+		}
 		s.read++
+		if rec.bad {
+			s.outcomes[s.read-1] = batch.Refused
+			s.engine.Refuse(s.now)
+			s.perform()
+			continue
+		}
 		s.engine.Submit(s.now, &parser.Command{
+			File: rec.file,
 			Pos:  parser.Pos{File: "input", Line: s.read, Offset: int64(s.read * 10)},
 			N:    int64(s.read),
 			Last: true,
@@ -221,6 +237,7 @@ func (s *schedule) Acknowledged(b *batch.Batch) {
 
 // Completed takes what became of a command or transaction.
 func (s *schedule) Completed(c *engine.Completion) {
+	s.givenUp(c)
 	n := -1 // index behind the MULTI of a transaction
 	for _, p := range c.Parts {
 		for i := p.First; i <= p.Last; i++ {
@@ -252,7 +269,7 @@ func (s *schedule) resolve(b *batch.Batch, i int, outcome batch.Outcome) {
 	if s.tracing {
 		s.trace("record %d %v", p.Record, outcome)
 	}
-	if p.Line != int(p.Record) || p.Offset != p.Record*10 {
+	if p.Line != int(p.Record) || p.Offset != p.Record*10 || p.File != s.input.records[p.Record-1].file {
 		s.fail("record %d is at line %d, offset %d", p.Record, p.Line, p.Offset)
 	}
 	o := &s.outcomes[p.Record-1]

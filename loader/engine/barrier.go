@@ -155,7 +155,7 @@ func (b *barrier) gather(c *connection, p *pending) {
 
 // abandon makes what is missing final: there is no more time for retries.
 func (b *barrier) abandon() {
-	if !b.active || b.entry == nil || !b.copied() {
+	if !b.retries() {
 		return
 	}
 	for _, c := range b.e.pool.conns {
@@ -164,6 +164,10 @@ func (b *barrier) abandon() {
 		}
 	}
 }
+
+// retries reports whether copies were sent and some may be missing: the time for
+// retries goes on until none is.
+func (b *barrier) retries() bool { return b.active && b.entry != nil && b.copied() }
 
 // copied reports whether copies were sent.
 func (b *barrier) copied() bool { return b.entry.Entries[0].Flags&batch.Copied != 0 }

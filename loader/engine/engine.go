@@ -77,6 +77,15 @@ func (e *Engine) Refuse(now Time) {
 	e.refused()
 }
 
+// EndFile takes the end of one of several inputs. A transaction that is open
+// there is refused: its end is missing. Accepts must hold.
+func (e *Engine) EndFile(now Time) {
+	e.now = now
+	if e.router.tx.open {
+		e.router.tx.breakOff()
+	}
+}
+
 // refuse reports a command that must not be sent.
 func (e *Engine) refuse(c *parser.Command, cause Cause) {
 	b := e.log.get()

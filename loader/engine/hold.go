@@ -29,7 +29,7 @@ type hold struct {
 	step   holdStep
 	marks  []answerMark   // what must be answered before the next step
 	plan   plan           // entries between two rounds
-	store  *batch.Batch   // in which they lie
+	store  store          // in which they lie
 	queue  []*batch.Batch // new commands of the slot, each a batch
 	giveUp Time
 	until  Time // end of the pause
@@ -97,7 +97,7 @@ func (hs *holds) answered(c *connection) bool {
 func (hs *holds) begin(slot int, c *connection) {
 	h := hs.of(slot)
 	if h == nil {
-		h = &hold{slot: slot, giveUp: hs.e.now + hs.e.cfg.RetryFor}
+		h = &hold{slot: slot, store: store{log: &hs.e.log}, giveUp: hs.e.now + hs.e.cfg.RetryFor}
 		hs.list = append(hs.list, h)
 	} else if h.step != releasing {
 		return
@@ -151,11 +151,10 @@ func (hs *holds) round(h *hold) {
 // sort reports the entries that are final and keeps those that are resent, in a
 // batch of their own.
 func (hs *holds) sort(h *hold) {
-	store, left := hs.e.log.get(), h.plan.entries[:0]
+	left := h.plan.entries[:0]
 	for i := range h.plan.entries {
 		en := &h.plan.entries[i]
 		if en.send {
-			moveEntry(store, en)
 			left = append(left, *en)
 			continue
 		}
@@ -167,35 +166,7 @@ func (hs *holds) sort(h *hold) {
 		remove(en)
 	}
 	h.plan.entries = left
-	if h.store != nil {
-		hs.e.log.put(h.store)
-	}
-	h.store = store
-	hs.e.window.charge(store)
-}
-
-// moveEntry moves an entry out of the batch in which it was sent.
-func moveEntry(store *batch.Batch, en *pending) {
-	first := store.Len()
-	for i := int(en.first); i <= int(en.last); i++ {
-		from := &en.batch.Entries[i]
-		store.RESP = append(store.RESP, en.batch.Command(i)...)
-		store.Add(en.batch.Position(i), int(from.Index), from.Class, from.Flags)
-	}
-	for _, f := range failuresOf(en.batch, int(en.first), int(en.last)) {
-		f.Entry += first - int(en.first)
-		store.Failures = append(store.Failures, f)
-	}
-	remove(en)
-	en.batch, en.first, en.last = store, int32(first), int32(store.Len()-1)
-}
-
-// remove marks the entries as counted elsewhere.
-func remove(en *pending) {
-	en.batch.Mixed = true
-	for i := en.first; i <= en.last; i++ {
-		en.batch.Entries[i].Status = batch.Removed
-	}
+	h.store.take(&h.plan)
 }
 
 // free lets the batches be complete that were held for a slot.
@@ -297,9 +268,7 @@ func (hs *holds) release(h *hold) {
 		hs.e.router.send(c, b)
 	}
 	hs.e.log.submit(c)
-	if h.store != nil {
-		hs.e.log.put(h.store)
-	}
+	h.store.take(&plan{})
 	hs.list = slices.DeleteFunc(hs.list, func(other *hold) bool { return other == h })
 }
 
@@ -307,9 +276,7 @@ func (hs *holds) release(h *hold) {
 func (hs *holds) dissolve(r *repair) {
 	for _, h := range hs.list {
 		r.plan.entries = append(r.plan.entries, h.plan.entries...)
-		if h.store != nil {
-			r.batches = append(r.batches, h.store)
-		}
+		r.batches = append(r.batches, h.store.batches...)
 		for _, b := range h.queue {
 			r.gatherBatch(hs.e.router.connection(h.slot), b)
 		}

@@ -170,6 +170,7 @@ func (r *repair) send() {
 		}
 	}
 	r.round(&r.plan)
+	r.shrink()
 	r.e.log.flush()
 	r.e.advance()
 }
@@ -331,10 +332,18 @@ func (r *repair) evaluate() {
 // end returns to the state before the repair.
 func (r *repair) end() {
 	r.release()
-	if !r.e.barrier.active {
+	if !r.e.barrier.retries() {
 		r.giveUp, r.rounds = 0, 0
 	}
 	r.e.resume()
+}
+
+// shrink gives back what the entries lay in that were resent or are final, so
+// that many rounds hold no more memory than one.
+func (r *repair) shrink() {
+	s := store{log: &r.e.log, batches: r.batches}
+	s.take(&r.plan)
+	r.batches = s.batches
 }
 
 // release gives back what the entries under repair lay in.

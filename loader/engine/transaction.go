@@ -312,6 +312,7 @@ func (l *log) reportStream(c *connection, s *stream, outcome batch.Outcome, caus
 		done.Parts = append(done.Parts, Part{b, 0, b.Len() - 1})
 		done.Errors = append(done.Errors, b.Failures...)
 	}
+	replaced(&done)
 	l.e.report(&done)
 	for _, b := range s.parts {
 		l.e.router.unparkPart(b)

@@ -102,7 +102,7 @@ func hunt(file string, schedules int) (finding, error) {
 
 var (
 	failed = regexp.MustCompile(`seed (\d+): (.*)`)
-	panics = regexp.MustCompile(`seed (\d+)\npanic: (.*)`)
+	panics = regexp.MustCompile(`seed (\d+)\n(?s:.*?)panic: (.*)`)
 )
 
 // read finds the failing seed in what the simulator has printed.
