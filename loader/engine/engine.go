@@ -34,7 +34,7 @@ func New(cfg *Config) *Engine {
 	e.pool.e, e.log.e, e.repair.e, e.stop.e = e, e, e, e
 	e.router.e, e.router.tx.e, e.router.guard.e = e, e, e
 	e.barrier.e, e.session.e, e.risk.e, e.holds.e = e, e, e, e
-	e.repair.keys.op = cfg.Op
+	e.repair.gatherer = gatherer{e: e, r: &e.repair, keys: keyReader{op: cfg.Op}}
 	return e
 }
 

@@ -7,48 +7,55 @@ import (
 	"respipe/parser"
 )
 
+// gatherer takes entries out of the log for a repair, and finds their keys.
+type gatherer struct {
+	e    *Engine
+	r    *repair
+	keys keyReader
+}
+
 // gather moves everything that is not complete from the connections into the
 // plan. No reply may be owed.
-func (r *repair) gather() {
-	for _, c := range r.e.pool.conns {
+func (g *gatherer) gather() {
+	for _, c := range g.e.pool.conns {
 		for i := 0; i < len(c.flight); {
 			if s := c.streamOf(c.flight[i]); s != nil {
 				i += s.sent()
-				r.gatherStream(c, s)
+				g.gatherStream(c, s)
 				continue
 			}
-			r.gatherBatch(c, c.flight[i])
+			g.gatherBatch(c, c.flight[i])
 			i++
 		}
 		c.flight = c.flight[:0]
 		for len(c.streams) > 0 && c.streams[0].sent() == 0 {
-			r.gatherStream(c, c.streams[0])
+			g.gatherStream(c, c.streams[0])
 		}
 		if c.filling != nil {
-			r.gatherBatch(c, c.filling)
+			g.gatherBatch(c, c.filling)
 			c.filling = nil
 		}
-		r.keepStream(c)
+		g.keepStream(c)
 	}
-	r.e.holds.dissolve(r)
-	r.plan.sort()
-	r.readKeys(&r.plan)
+	g.e.holds.dissolve(g)
+	g.r.plan.sort()
+	g.readKeys(&g.r.plan)
 }
 
 // gatherBatch takes the entries of one batch, but those of streamed
 // transactions, which gatherStreams has taken.
-func (r *repair) gatherBatch(c *connection, b *batch.Batch) {
-	r.batches = append(r.batches, b)
+func (g *gatherer) gatherBatch(c *connection, b *batch.Batch) {
+	g.r.batches = append(g.r.batches, b)
 	for i := 0; i < b.Len(); {
 		last := lastOf(b, i)
 		en := &b.Entries[i]
 		switch {
 		case en.Status == batch.Removed || en.Flags&batch.InTx == 0 && en.Flags&batch.Own != 0:
 		case en.Flags&batch.Copied != 0:
-			p := r.pendingOf(c, b, i, last)
-			r.e.barrier.gather(c, &p)
+			p := g.pendingOf(c, b, i, last)
+			g.e.barrier.gather(c, &p)
 		default:
-			r.plan.entries = append(r.plan.entries, r.pendingOf(c, b, i, last))
+			g.r.plan.entries = append(g.r.plan.entries, g.pendingOf(c, b, i, last))
 		}
 		i = last + 1
 	}
@@ -56,10 +63,10 @@ func (r *repair) gatherBatch(c *connection, b *batch.Batch) {
 
 // gatherStream takes a streamed transaction. As long as all of its bytes are
 // there it becomes one entry again, or, without its end, returns to the router.
-func (r *repair) gatherStream(c *connection, s *stream) {
+func (g *gatherer) gatherStream(c *connection, s *stream) {
 	if !s.kept {
-		if !r.stays(c, s) {
-			r.plan.entries = append(r.plan.entries, pending{
+		if !g.stays(c, s) {
+			g.r.plan.entries = append(g.r.plan.entries, pending{
 				number: s.parts[0].Number(0), place: c.id.Place, slot: noSlot,
 				stream: s, state: s.state(), fixed: true, class: parser.NonIdempotent,
 			})
@@ -68,39 +75,39 @@ func (r *repair) gatherStream(c *connection, s *stream) {
 		return
 	}
 	state, kind, sent := s.state(), s.failure(), s.sent() > 0
-	waits := slices.Contains(s.parts, r.e.barrier.entry)
-	whole := r.merge(s)
+	waits := slices.Contains(s.parts, g.e.barrier.entry)
+	whole := g.merge(s)
 	c.dropStream(s)
 	if c.phase == ready && sent && (s.open || waits) {
-		r.e.log.own(c, whole.Position(0), discardRESP)
-		r.e.log.submit(c)
+		g.e.log.own(c, whole.Position(0), discardRESP)
+		g.e.log.submit(c)
 	}
 	switch {
 	case s.open:
-		r.e.router.tx.takeBack(whole)
+		g.e.router.tx.takeBack(whole)
 		return
 	case waits:
-		r.e.barrier.entry, r.e.barrier.bound = whole, nil
+		g.e.barrier.entry, g.e.barrier.bound = whole, nil
 		return
 	}
-	r.batches = append(r.batches, whole)
+	g.r.batches = append(g.r.batches, whole)
 	whole.Sent, whole.Answered = true, whole.Len()
-	p := r.pendingOf(c, whole, 0, whole.Len()-1)
+	p := g.pendingOf(c, whole, 0, whole.Len()-1)
 	p.state, p.kind = state, kind
-	r.plan.entries = append(r.plan.entries, p)
+	g.r.plan.entries = append(g.r.plan.entries, p)
 }
 
 // stays reports whether a streamed transaction can remain on its connection
 // during the repair: its end has not been sent, and nothing is wrong with it.
-func (r *repair) stays(c *connection, s *stream) bool {
+func (g *gatherer) stays(c *connection, s *stream) bool {
 	last := s.parts[len(s.parts)-1]
 	return c.phase == ready && s.conn == c.id && s.failure() == null && (s.open || !last.Sent)
 }
 
 // keepStream puts the parts of a transaction that stays back in flight.
-func (r *repair) keepStream(c *connection) {
+func (g *gatherer) keepStream(c *connection) {
 	for _, s := range c.streams {
-		if !s.kept && r.stays(c, s) {
+		if !s.kept && g.stays(c, s) {
 			for _, b := range s.parts {
 				if b.Sent {
 					c.flight = append(c.flight, b)
@@ -111,8 +118,8 @@ func (r *repair) keepStream(c *connection) {
 }
 
 // merge makes one batch of the parts of a stream, the parked one included.
-func (r *repair) merge(s *stream) *batch.Batch {
-	whole := r.e.log.get()
+func (g *gatherer) merge(s *stream) *batch.Batch {
+	whole := g.e.log.get()
 	for _, b := range s.parts {
 		for i := range b.Entries {
 			en := &b.Entries[i]
@@ -123,17 +130,17 @@ func (r *repair) merge(s *stream) *batch.Batch {
 			f.Entry += whole.Len() - b.Len()
 			whole.Failures = append(whole.Failures, f)
 		}
-		r.e.router.unparkPart(b)
-		r.e.log.put(b)
+		g.e.router.unparkPart(b)
+		g.e.log.put(b)
 	}
 	whole.Mixed = true
-	r.e.window.charge(whole)
+	g.e.window.charge(whole)
 	return whole
 }
 
 // gatherSlot adds what is in flight on a connection of a slot that is held to
 // a plan, from the first batch on that is held. All of it is answered.
-func (r *repair) gatherSlot(p *plan, c *connection, slot int) {
+func (g *gatherer) gatherSlot(p *plan, c *connection, slot int) {
 	held := false
 	for _, b := range c.flight {
 		held = held || b.Held
@@ -143,8 +150,8 @@ func (r *repair) gatherSlot(p *plan, c *connection, slot int) {
 		for i := 0; i < b.Answered; {
 			last := lastOf(b, i)
 			en := &b.Entries[i]
-			if en.Status != batch.Removed && en.Flags&(batch.Own|batch.Copied) == 0 && r.slotOf(b, i, last) == slot {
-				p.entries = append(p.entries, r.pendingOf(c, b, i, last))
+			if en.Status != batch.Removed && en.Flags&(batch.Own|batch.Copied) == 0 && g.slotOf(b, i, last) == slot {
+				p.entries = append(p.entries, g.pendingOf(c, b, i, last))
 			}
 			i = last + 1
 		}
@@ -152,9 +159,9 @@ func (r *repair) gatherSlot(p *plan, c *connection, slot int) {
 }
 
 // slotOf returns the slot of the keys of an entry.
-func (r *repair) slotOf(b *batch.Batch, first, last int) int {
+func (g *gatherer) slotOf(b *batch.Batch, first, last int) int {
 	for i := first; i <= last; i++ {
-		if keys := r.keys.read(b.Command(i)); len(keys) > 0 {
+		if keys := g.keys.read(b.Command(i)); len(keys) > 0 {
 			return parser.Slot(keys[0])
 		}
 	}
@@ -162,7 +169,7 @@ func (r *repair) slotOf(b *batch.Batch, first, last int) int {
 }
 
 // pendingOf describes the entry at first to last of a batch.
-func (r *repair) pendingOf(c *connection, b *batch.Batch, first, last int) pending {
+func (g *gatherer) pendingOf(c *connection, b *batch.Batch, first, last int) pending {
 	p := pending{
 		number:  b.Number(first),
 		batch:   b,
@@ -262,23 +269,23 @@ func (p *pending) redirectOf() string {
 }
 
 // readKeys numbers the keys of all entries.
-func (r *repair) readKeys(p *plan) {
+func (g *gatherer) readKeys(p *plan) {
 	p.ids = p.ids[:0]
 	p.table.reset(len(p.entries))
 	for i := range p.entries {
 		en := &p.entries[i]
 		en.key = int32(len(p.ids))
-		r.readKeysOf(p, en)
+		g.readKeysOf(p, en)
 		en.keyEnd = int32(len(p.ids))
 	}
 }
 
 // readKeysOf numbers the keys of one entry.
-func (r *repair) readKeysOf(p *plan, en *pending) {
+func (g *gatherer) readKeysOf(p *plan, en *pending) {
 	if s := en.stream; s != nil {
 		for _, b := range s.parts {
 			if b.RESP != nil {
-				s.keepHashes(b, &r.keys)
+				s.keepHashes(b, &g.keys)
 			}
 		}
 		for _, hash := range s.hashes {
@@ -288,14 +295,14 @@ func (r *repair) readKeysOf(p *plan, en *pending) {
 		return
 	}
 	for i := en.first; i <= en.last; i++ {
-		keys := r.keys.read(en.batch.Command(int(i)))
+		keys := g.keys.read(en.batch.Command(int(i)))
 		for _, key := range keys {
 			if en.slot < 0 {
 				en.slot = int16(parser.Slot(key))
 			}
 			p.ids = append(p.ids, p.table.id(hashKey(key)))
 		}
-		if len(keys) == 0 && touchesAll(r.keys.op(r.keys.args)) {
+		if len(keys) == 0 && touchesAll(g.keys.op(g.keys.args)) {
 			en.wide = true
 		}
 	}

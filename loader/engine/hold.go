@@ -82,7 +82,7 @@ func (hs *holds) answered(c *connection) bool {
 					return false
 				}
 				b.Held = true
-				slots = append(slots, hs.e.repair.slotOf(b, i, last))
+				slots = append(slots, hs.e.repair.gatherer.slotOf(b, i, last))
 			}
 			i = last + 1
 		}
@@ -127,10 +127,10 @@ func (hs *holds) advance() {
 func (hs *holds) round(h *hold) {
 	r := &hs.e.repair
 	for _, m := range h.marks {
-		r.gatherSlot(&h.plan, m.conn, h.slot)
+		r.gatherer.gatherSlot(&h.plan, m.conn, h.slot)
 	}
 	h.plan.sort()
-	r.readKeys(&h.plan)
+	r.gatherer.readKeys(&h.plan)
 	h.plan.mayRunAgain(false)
 	h.plan.mustRunAgain()
 	if hs.e.now >= h.giveUp {
@@ -273,12 +273,12 @@ func (hs *holds) release(h *hold) {
 }
 
 // dissolve gives everything that is held to the repair of the load.
-func (hs *holds) dissolve(r *repair) {
+func (hs *holds) dissolve(g *gatherer) {
 	for _, h := range hs.list {
-		r.plan.entries = append(r.plan.entries, h.plan.entries...)
-		r.batches = append(r.batches, h.store.batches...)
+		g.r.plan.entries = append(g.r.plan.entries, h.plan.entries...)
+		g.r.batches = append(g.r.batches, h.store.batches...)
 		for _, b := range h.queue {
-			r.gatherBatch(hs.e.router.connection(h.slot), b)
+			g.gatherBatch(hs.e.router.connection(h.slot), b)
 		}
 	}
 	hs.list = nil

@@ -111,7 +111,7 @@ func (l *log) answer(c *connection, count int, errors []ErrorReply) (trouble boo
 		}
 	}
 	for _, s := range c.streams {
-		s.giveBack(&l.e.window, &l.e.repair.keys)
+		s.giveBack(&l.e.window, &l.e.repair.gatherer.keys)
 		trouble = trouble || s.state() == retry
 	}
 	return trouble

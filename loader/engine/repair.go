@@ -24,13 +24,13 @@ const (
 // In one round, an entry that shares a key with an earlier one on another
 // connection waits for the next round: between connections there is no order.
 type repair struct {
-	e       *Engine
-	step    step
-	plan    plan
-	keys    keyReader
-	batches []*batch.Batch  // that the entries of the plan lie in
-	next    []cluster.Range // the slot table to install
-	home    []int32         // by key: the place it goes to in this round
+	e        *Engine
+	step     step
+	plan     plan
+	gatherer gatherer
+	batches  []*batch.Batch  // that the entries of the plan lie in
+	next     []cluster.Range // the slot table to install
+	home     []int32         // by key: the place it goes to in this round
 
 	drained Time // when silent connections count as lost
 	until   Time // end of the pause
@@ -53,7 +53,7 @@ func (r *repair) start() {
 // begin leaves the drain: nothing is in flight any more.
 func (r *repair) begin() {
 	r.e.state = Repairing
-	r.gather()
+	r.gatherer.gather()
 	switch {
 	case r.mustStop():
 	case r.e.now >= r.giveUp:

@@ -54,7 +54,7 @@ func (s *stopper) begin(reason Reason) {
 // finish reports everything that is not complete and ends the load.
 func (s *stopper) finish() {
 	r := &s.e.repair
-	r.gather()
+	r.gatherer.gather()
 	for i := range r.plan.entries {
 		en := &r.plan.entries[i]
 		r.finish(en, stoppedOutcome(en), LoadStopped)
