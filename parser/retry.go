@@ -24,6 +24,8 @@ const (
 // NonIdempotent.
 func (op *Op) Retry(args [][]byte) Retry {
 	switch {
+	case op.Class > Repeatable: // MULTI, EXEC, SELECT, WATCH: no data by themselves
+		return Overwrites
 	case op.Repeatable(args):
 		return Overwrites
 	case op.derives && !repeats(op.AppendKeys(nil, args)):

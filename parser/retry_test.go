@@ -29,7 +29,10 @@ func TestRetry(t *testing.T) {
 		{"PFMERGE d a b", Derives},
 		{"FCALL f 1 k", NonIdempotent},
 		{"MY.COMMAND k", NonIdempotent},
-		{"SELECT 1", NonIdempotent},
+		{"SELECT 1", Overwrites},
+		{"MULTI", Overwrites},
+		{"EXEC", Overwrites},
+		{"WATCH k", Overwrites},
 	} {
 		args := bytes.Fields([]byte(row.line))
 		var ops Ops

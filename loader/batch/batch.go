@@ -98,7 +98,6 @@ type Entry struct {
 	Index  uint32 // in its record
 	Flags  Flags
 	Status Status
-	Class  uint8 // parser.Retry
 }
 
 // Failure is an error reply, or what stands for one, to an entry.
@@ -138,7 +137,7 @@ func (b *Batch) Fits(p Position) bool {
 func small(d int64) bool { return d >= math.MinInt32 && d <= math.MaxInt32 }
 
 // Add adds the entry of a command whose RESP has just been appended.
-func (b *Batch) Add(p Position, index int, class uint8, flags Flags) {
+func (b *Batch) Add(p Position, index int, flags Flags) {
 	if len(b.Entries) == 0 {
 		b.Base = p
 	}
@@ -149,7 +148,6 @@ func (b *Batch) Add(p Position, index int, class uint8, flags Flags) {
 		Offset: int32(p.Offset - b.Base.Offset),
 		Index:  uint32(index),
 		Flags:  flags,
-		Class:  class,
 	})
 }
 

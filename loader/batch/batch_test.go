@@ -36,7 +36,7 @@ func TestEntriesKeepTheirPlace(t *testing.T) {
 			t.Fatalf("%+v does not fit", p)
 		}
 		b.RESP = append(b.RESP, "abc"[:i+1]...)
-		b.Add(p, i, 0, 0)
+		b.Add(p, i, 0)
 	}
 	for i, p := range positions {
 		if b.Position(i) != p || b.Number(i) != NumberOf(p.Record, i) || string(b.Command(i)) != "abc"[:i+1] {

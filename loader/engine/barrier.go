@@ -117,7 +117,7 @@ func (b *barrier) mayBeThere(c *connection) bool {
 		return false
 	}
 	return c.id.Place > b.places && b.scope == everyMaster && b.e.cfg.OnDisconnect != Resend &&
-		retryOf(&b.entry.Entries[0]) == parser.NonIdempotent
+		b.e.repair.gatherer.retryOf(b.entry, 0) == parser.NonIdempotent
 }
 
 // has reports whether a connection has answered its copy for good. A session

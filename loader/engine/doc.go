@@ -15,8 +15,8 @@
 //   - what is in flight and when it is complete: log.go, complete.go
 //   - what an error reply means: failure.go
 //   - what follows a retryable error (a MOVED too) or a lost connection:
-//     repair.go, which takes everything from the log (gather.go) and decides
-//     what is resent (plan.go)
+//     repair.go, which takes everything from the log (gather.go), decides what
+//     is resent (plan.go) and resends it in rounds (resend.go)
 //   - what waits for a migration (ASK, TRYAGAIN): hold.go
 //   - what WATCH guards: watch.go
 //   - commands before and after which the load drains: barrier.go

@@ -53,6 +53,7 @@ func (g *gatherer) gatherBatch(c *connection, b *batch.Batch) {
 		case en.Status == batch.Removed || en.Flags&batch.InTx == 0 && en.Flags&batch.Own != 0:
 		case en.Flags&batch.Copied != 0:
 			p := g.pendingOf(c, b, i, last)
+			p.class = g.retryOf(b, i)
 			g.e.barrier.gather(c, &p)
 		default:
 			g.r.plan.entries = append(g.r.plan.entries, g.pendingOf(c, b, i, last))
@@ -124,7 +125,7 @@ func (g *gatherer) merge(s *stream) *batch.Batch {
 		for i := range b.Entries {
 			en := &b.Entries[i]
 			whole.RESP = append(whole.RESP, b.Command(i)...)
-			whole.Add(b.Position(i), int(en.Index), en.Class, en.Flags)
+			whole.Add(b.Position(i), int(en.Index), en.Flags)
 		}
 		for _, f := range b.Failures {
 			f.Entry += whole.Len() - b.Len()
@@ -179,9 +180,6 @@ func (g *gatherer) pendingOf(c *connection, b *batch.Batch, first, last int) pen
 		slot:    -1,
 		may:     b.Entries[first].Flags&batch.MayHaveRun != 0,
 		watched: b.Entries[first].Flags&batch.Watched != 0,
-	}
-	for i := first; i <= last; i++ {
-		p.class = max(p.class, retryOf(&b.Entries[i]))
 	}
 	switch {
 	case !b.Sent:
@@ -268,7 +266,13 @@ func (p *pending) redirectOf() string {
 	return ""
 }
 
-// readKeys numbers the keys of all entries.
+// retryOf returns the class of the command of an entry.
+func (g *gatherer) retryOf(b *batch.Batch, i int) parser.Retry {
+	g.keys.read(b.Command(i))
+	return g.keys.op(g.keys.args).Retry(g.keys.args)
+}
+
+// readKeys numbers the keys of all entries and finds their classes.
 func (g *gatherer) readKeys(p *plan) {
 	p.ids = p.ids[:0]
 	p.table.reset(len(p.entries))
@@ -302,9 +306,9 @@ func (g *gatherer) readKeysOf(p *plan, en *pending) {
 			}
 			p.ids = append(p.ids, p.table.id(hashKey(key)))
 		}
-		if len(keys) == 0 && touchesAll(g.keys.op(g.keys.args)) {
-			en.wide = true
-		}
+		op := g.keys.op(g.keys.args)
+		en.class = max(en.class, op.Retry(g.keys.args))
+		en.wide = en.wide || len(keys) == 0 && touchesAll(op)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"respipe/loader/batch"
-	"respipe/parser"
 )
 
 // log is the in-flight log, the one record of what was sent and is not
@@ -167,7 +166,7 @@ func (c *connection) beginning(b *batch.Batch, i int) batch.Position {
 // note notes a failure with its entry. It reports whether it must be retried.
 func note(b *batch.Batch, f *batch.Failure) bool {
 	en := &b.Entries[f.Entry]
-	if en.Flags&batch.Overtaken != 0 && wrongType(f.Text) {
+	if b.Entries[commandOf(b, f)].Flags&batch.Overtaken != 0 && wrongType(f.Text) {
 		// It was acknowledged before. That a later command, which has run, too,
 		// has left another type does not undo that: it runs again next.
 		return false
@@ -212,6 +211,19 @@ func (l *log) completeHead(c *connection) {
 	}
 }
 
+// commandOf returns the index of the command that a failure is about: that of
+// the transaction if an element of the reply to its EXEC has failed.
+func commandOf(b *batch.Batch, f *batch.Failure) int {
+	i := f.Entry
+	if f.Element < 0 {
+		return i
+	}
+	for i > 0 && b.Entries[i].Flags&batch.Begins == 0 {
+		i--
+	}
+	return min(i+1+f.Element, f.Entry)
+}
+
 // copyEntry appends the entry at first to last of a batch to the batch of a
 // connection.
 func (l *log) copyEntry(c *connection, from *batch.Batch, first, last int) {
@@ -223,7 +235,7 @@ func (l *log) copyEntry(c *connection, from *batch.Batch, first, last int) {
 	for i := first; i <= last; i++ {
 		en := &from.Entries[i]
 		b.RESP = append(b.RESP, from.Command(i)...)
-		b.Add(from.Position(i), int(en.Index), en.Class, en.Flags)
+		b.Add(from.Position(i), int(en.Index), en.Flags)
 		b.Mixed = b.Mixed || en.Flags != 0
 	}
 }
@@ -232,7 +244,7 @@ func (l *log) copyEntry(c *connection, from *batch.Batch, first, last int) {
 func (l *log) own(c *connection, p batch.Position, resp []byte) {
 	b := l.filling(c, p)
 	b.RESP = append(b.RESP, resp...)
-	b.Add(p, 0, uint8(parser.Overwrites), batch.Own)
+	b.Add(p, 0, batch.Own)
 	b.Mixed = true
 }
 
@@ -284,6 +296,3 @@ func (l *log) emptyBut(b *batch.Batch) bool {
 	}
 	return true
 }
-
-// retryOf returns the class of an entry of the input.
-func retryOf(en *batch.Entry) parser.Retry { return parser.Retry(en.Class) }

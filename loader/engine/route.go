@@ -231,7 +231,7 @@ func appendCommand(b *batch.Batch, c *parser.Command, flags batch.Flags) {
 	} else {
 		b.RESP = parser.AppendCommand(b.RESP, c.Args)
 	}
-	b.Add(positionOf(c), c.Index, uint8(c.Op.Retry(c.Args)), flags)
+	b.Add(positionOf(c), c.Index, flags)
 }
 
 // positionOf returns where the record of a command begins.

@@ -37,7 +37,7 @@ func (s *store) move(en *pending) {
 	first := to.Len()
 	for i := int(en.first); i <= int(en.last); i++ {
 		to.RESP = append(to.RESP, from.Command(i)...)
-		to.Add(from.Position(i), int(from.Entries[i].Index), from.Entries[i].Class, from.Entries[i].Flags)
+		to.Add(from.Position(i), int(from.Entries[i].Index), from.Entries[i].Flags)
 	}
 	for _, f := range failuresOf(from, int(en.first), int(en.last)) {
 		f.Entry += first - int(en.first)

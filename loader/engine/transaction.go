@@ -121,7 +121,7 @@ func (t *transaction) finish() {
 func (t *transaction) discard(p batch.Position, index int) {
 	t.ensure(p)
 	t.buffer.RESP = append(t.buffer.RESP, discardRESP...)
-	t.buffer.Add(p, index, uint8(parser.Overwrites), batch.InTx|batch.Ends|batch.Replaced)
+	t.buffer.Add(p, index, batch.InTx|batch.Ends|batch.Replaced)
 }
 
 // append appends a command to what is not submitted.
@@ -168,7 +168,7 @@ func (t *transaction) takeBack(whole *batch.Batch) {
 		for i := range t.buffer.Entries {
 			en := &t.buffer.Entries[i]
 			whole.RESP = append(whole.RESP, t.buffer.Command(i)...)
-			whole.Add(t.buffer.Position(i), int(en.Index), en.Class, en.Flags)
+			whole.Add(t.buffer.Position(i), int(en.Index), en.Flags)
 		}
 		t.e.log.put(t.buffer)
 	}

@@ -1,0 +1,105 @@
+package engine
+
+import "respipe/loader/batch"
+
+// the next round is left in the plan.
+func (r *repair) round(p *plan) {
+	r.home = append(r.home[:0], make([]int32, p.table.n)...)
+	p.begin()
+	wait := p.entries[:0]
+	for i := range p.entries {
+		if en := &p.entries[i]; en.send && !r.resend(p, en) {
+			wait = append(wait, *en)
+		}
+	}
+	clear(p.entries[len(wait):])
+	p.entries = wait
+}
+
+// connection that its slot has left.
+func (r *repair) clashes() bool {
+	for _, c := range r.e.pool.conns {
+		for _, s := range c.streams {
+			if s.conn != c.id || c.node.away || c != r.e.router.connection(r.e.router.tx.slot) {
+				return true
+			}
+		}
+	}
+	for i := range r.plan.entries {
+		en := &r.plan.entries[i]
+		if c, _ := r.target(en); en.send && len(c.streams) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// for the next one.
+func (r *repair) resend(p *plan, en *pending) bool {
+	c, asking := r.target(en)
+	if r.mustWait(p, en, c) {
+		if en.state == ran || en.state == inFlight {
+			r.flag(en)
+			en.state, en.may = queued, true
+		}
+		return false
+	}
+	if en.state == ran || en.state == inFlight {
+		r.flag(en)
+	}
+	if asking {
+		r.e.log.own(c, en.batch.Position(int(en.first)), askingRESP)
+	}
+	r.e.log.copyEntry(c, en.batch, int(en.first), int(en.last))
+	r.e.log.appended(c)
+	return true
+}
+
+var askingRESP = []byte("*1\r\n$6\r\nASKING\r\n")
+
+// goes before it.
+func (r *repair) target(en *pending) (c *connection, asking bool) {
+	if en.state == retry && en.kind == ask {
+		if n := r.e.pool.known(en.redirectOf()); n != nil {
+			return n.conns[int(en.slot)%len(n.conns)], true
+		}
+	}
+	if c := r.e.pool.conns[en.place-1]; en.slot == noSlot && !c.node.away {
+		return c, false // an UNWATCH belongs to the connection of its WATCH
+	}
+	return r.e.router.connection(int(en.slot)), false
+}
+
+// to another connection in this round, and notes where its own keys go.
+func (r *repair) mustWait(p *plan, en *pending, c *connection) bool {
+	const waits = -1
+	wait := p.shared(en)&must != 0
+	for _, id := range p.ids[en.key:en.keyEnd] {
+		wait = wait || r.home[id] != 0 && r.home[id] != c.id.Place
+	}
+	if wait {
+		p.mark(en, must)
+	}
+	for _, id := range p.ids[en.key:en.keyEnd] {
+		if r.home[id] = c.id.Place; wait {
+			r.home[id] = waits
+		}
+	}
+	return wait
+}
+
+// flag notes with an entry that an attempt ran or may have run.
+func (r *repair) flag(en *pending) {
+	flags := batch.MayHaveRun
+	if en.state == ran && en.passed {
+		flags |= batch.Overtaken
+	}
+	for i := en.first; i <= en.last; i++ {
+		en.batch.Entries[i].Flags |= flags
+	}
+	for _, f := range failuresOf(en.batch, int(en.first), int(en.last)) {
+		if f.Element >= 0 { // this command of the transaction was not acknowledged
+			en.batch.Entries[int(en.first)+1+f.Element].Flags &^= batch.Overtaken
+		}
+	}
+}
