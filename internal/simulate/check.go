@@ -81,7 +81,7 @@ func (s *schedule) applied(c *conn, record, k int) {
 func (s *schedule) session(c *conn, record int) {
 	db := 0
 	for i := record - 1; i >= 0 && db == 0; i-- {
-		if string(s.input.records[i].args[0]) == "SELECT" {
+		if rec := &s.input.records[i]; string(rec.args[0]) == "SELECT" && rec.tx == 0 {
 			db, _ = strconv.Atoi(string(s.input.records[i].args[1]))
 		}
 	}

@@ -218,6 +218,9 @@ func (in *input) transaction(group int) {
 		in.command(group)
 	}
 	in.records[len(in.records)-1].bad = bad
+	if r.IntN(20) == 0 {
+		in.add(record{class: nothing, group: noGroup}, "SELECT", in.number())
+	}
 	if r.IntN(12) == 0 {
 		in.add(record{class: nothing, group: noGroup}, "DISCARD")
 	} else {

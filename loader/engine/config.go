@@ -87,4 +87,5 @@ const (
 	WatchLost            // the WATCH of the transaction was lost
 	SlotsDiffer          // its keys have different slots
 	DatabaseUnset        // behind a SELECT that was refused
+	SessionInside        // it would change the session state from inside of a transaction
 )

@@ -77,10 +77,10 @@ func (r *router) submit(c *parser.Command) {
 		r.tx.add(c)
 	case c.Op.Class == parser.State:
 		r.barrier(c, everyConnection)
-	case r.e.session.refused:
-		r.e.refuse(c, DatabaseUnset)
 	case c.Op.Class == parser.Multi:
 		r.tx.begin(c)
+	case r.e.session.refused:
+		r.e.refuse(c, DatabaseUnset)
 	case c.Op.Class == parser.Watch:
 		r.watch(c)
 	case c.Op.Class == parser.Unwatch:

@@ -25,7 +25,8 @@ type transaction struct {
 
 // begin begins a transaction with its MULTI.
 func (t *transaction) begin(c *parser.Command) {
-	t.open, t.slot, t.refused, t.spans = true, noSlot, false, false
+	t.open, t.slot, t.spans = true, noSlot, false
+	t.refused = t.e.session.refused // as a whole: a SELECT in it does not change that
 	t.buffer = t.e.log.get()
 	flags := batch.InTx | batch.Begins
 	if g := &t.e.router.guard; g.on {
@@ -43,6 +44,11 @@ func (t *transaction) add(c *parser.Command) {
 	switch c.Op.Class {
 	case parser.Exec, parser.Discard:
 		t.end(c)
+		return
+	case parser.State:
+		// It would change one connection and no other, and not before EXEC.
+		t.refused = true
+		t.e.refuse(c, SessionInside)
 		return
 	case parser.Multi, parser.Watch:
 		// The server refuses it and aborts the transaction.
