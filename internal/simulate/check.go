@@ -36,7 +36,7 @@ func (s *schedule) givenUp(c *engine.Completion) {
 	if c.Cause == engine.RetriesEnded && s.engine.State() == engine.Repairing && s.now-s.left < s.shape.config.RetryFor {
 		s.fail("a retry is given up after %v", s.now-s.left)
 	}
-	if p := c.Parts[0]; c.Outcome == batch.Refused && c.Cause == engine.NoCause && p.First == p.Last && len(c.Errors) > 0 {
+	if p := c.Parts[0]; c.Outcome == batch.Refused && (c.Cause == engine.NoCause || c.Cause == engine.LoadStopped) && p.First == p.Last && len(c.Errors) > 0 {
 		if r := (reply{err: string(c.Errors[0].Text)}); r.retryable() {
 			s.fail("%s is not retried", r.err)
 		}

@@ -298,7 +298,9 @@ func (g *gatherer) readKeysOf(p *plan, en *pending) {
 		en.wide = s.wide
 		return
 	}
+	var derived []int32 // the keys of commands that read some and write others
 	for i := en.first; i <= en.last; i++ {
+		from := len(p.ids)
 		keys := g.keys.read(en.batch.Command(int(i)))
 		for _, key := range keys {
 			if en.slot < 0 {
@@ -307,7 +309,14 @@ func (g *gatherer) readKeysOf(p *plan, en *pending) {
 			p.ids = append(p.ids, p.table.id(hashKey(key)))
 		}
 		op := g.keys.op(g.keys.args)
-		en.class = max(en.class, op.Retry(g.keys.args))
+		class := op.Retry(g.keys.args)
+		if slices.ContainsFunc(p.ids[from:], func(id int32) bool { return slices.Contains(derived, id) }) {
+			class = parser.NonIdempotent // run again, the other one reads what this one wrote
+		}
+		if class == parser.Derives {
+			derived = append(derived, p.ids[from:]...)
+		}
+		en.class = max(en.class, class)
 		en.wide = en.wide || len(keys) == 0 && touchesAll(op)
 	}
 }

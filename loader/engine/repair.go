@@ -124,7 +124,6 @@ func (r *repair) fetch() {
 }
 
 // topology takes what the nodes say. It counts only if they agree: what is sent
-
 // by a table that another node does not know of may lose its order.
 func (r *repair) topology(views []cluster.View) {
 	ranges, ok := cluster.Agree(views)
@@ -136,10 +135,8 @@ func (r *repair) topology(views []cluster.View) {
 	r.redial()
 }
 
-// redial makes the connections that are missing, those of new nodes, too. The
-
-// table is not installed yet: everything in the log has its node by the old
-// one.
+// redial installs the new slot table, as nothing of the old one is left but in
+// the plan, and makes the connections that are missing, those of new nodes, too.
 func (r *repair) redial() {
 	r.step = redialing
 	if r.next != nil {
@@ -177,12 +174,6 @@ func (r *repair) send() {
 	r.e.advance()
 }
 
-// round sends the entries of a plan that are to be resent. What must wait for
-
-// clashes reports whether something must be resent to a connection on which a
-
-// transaction is open that cannot be resent, or such a transaction is on a
-
 // causeOf says why an entry is not resent.
 func (r *repair) causeOf(en *pending) Cause {
 	if en.watched && (en.state == queued || en.state == retry) {
@@ -196,12 +187,6 @@ func (r *repair) causeOf(en *pending) Cause {
 	}
 	return NoCause
 }
-
-// resend sends one entry in this round; it returns false if the entry must wait
-
-// target returns the connection that an entry is resent to, and whether ASKING
-
-// mustWait reports whether an entry shares a key with an earlier one that goes
 
 // finish reports an entry that is not resent.
 func (r *repair) finish(en *pending, outcome batch.Outcome, cause Cause) {
@@ -250,7 +235,6 @@ func (r *repair) end() {
 }
 
 // shrink gives back what the entries lay in that were resent or are final, so
-
 // that many rounds hold no more memory than one.
 func (r *repair) shrink() {
 	s := store{log: &r.e.log, batches: r.batches}
@@ -268,12 +252,27 @@ func (r *repair) release() {
 	r.plan.entries = r.plan.entries[:0]
 }
 
-// abandon ends a repair that has taken too long. What was only queued continues
+// strands reports whether something that was only queued would be sent to a
+// connection on which a transaction is open that cannot be resent.
+func (r *repair) strands() bool {
+	for i := range r.plan.entries {
+		en := &r.plan.entries[i]
+		if en.state == queued && !en.may && r.e.router.connection(int(en.slot)).inTransaction() {
+			return true
+		}
+	}
+	return false
+}
 
+// abandon ends a repair that has taken too long. What was only queued continues
 // as new if all connections live; else the load stops.
 func (r *repair) abandon() {
 	if !r.e.pool.complete() {
 		r.e.stop.begin(ReasonUnreachable)
+		return
+	}
+	if r.strands() {
+		r.e.stop.begin(ReasonTransactionLost)
 		return
 	}
 	r.e.barrier.abandon()

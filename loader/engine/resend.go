@@ -2,6 +2,7 @@ package engine
 
 import "respipe/loader/batch"
 
+// round sends the entries of a plan that are to be resent. What must wait for
 // the next round is left in the plan.
 func (r *repair) round(p *plan) {
 	r.home = append(r.home[:0], make([]int32, p.table.n)...)
@@ -16,6 +17,8 @@ func (r *repair) round(p *plan) {
 	p.entries = wait
 }
 
+// clashes reports whether something must be resent to a connection on which a
+// transaction is open that cannot be resent, or such a transaction is on a
 // connection that its slot has left.
 func (r *repair) clashes() bool {
 	for _, c := range r.e.pool.conns {
@@ -34,6 +37,7 @@ func (r *repair) clashes() bool {
 	return false
 }
 
+// resend sends one entry in this round; it returns false if the entry must wait
 // for the next one.
 func (r *repair) resend(p *plan, en *pending) bool {
 	c, asking := r.target(en)
@@ -57,6 +61,7 @@ func (r *repair) resend(p *plan, en *pending) bool {
 
 var askingRESP = []byte("*1\r\n$6\r\nASKING\r\n")
 
+// target returns the connection that an entry is resent to, and whether ASKING
 // goes before it.
 func (r *repair) target(en *pending) (c *connection, asking bool) {
 	if en.state == retry && en.kind == ask {
@@ -70,6 +75,7 @@ func (r *repair) target(en *pending) (c *connection, asking bool) {
 	return r.e.router.connection(int(en.slot)), false
 }
 
+// mustWait reports whether an entry shares a key with an earlier one that goes
 // to another connection in this round, and notes where its own keys go.
 func (r *repair) mustWait(p *plan, en *pending, c *connection) bool {
 	const waits = -1
