@@ -297,6 +297,8 @@ func (s *schedule) verifyRecord(i int, stopped bool) {
 	case s.overtaken[i+1] && !stopped && s.causeless[i+1] && outcome != batch.Acknowledged:
 		s.fail("record %d was acknowledged before a later one changed the type of its key, and is %v", i+1, outcome)
 	case none:
+	case outcome == batch.Unknown && !s.sent[i+1] && !s.cutOff:
+		s.fail("record %d was never sent in full and is unknown", i+1)
 	case outcome == batch.Acknowledged && executed == 0 && !s.discarded(i):
 		s.fail("record %d is acknowledged and was not executed", i+1)
 	case outcome == batch.Refused && s.input.records[i].broadcast():

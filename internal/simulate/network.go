@@ -19,6 +19,7 @@ type conn struct {
 	outbox  []byte // what the socket has not taken
 	taken   int64
 	stuck   bool
+	wire    []byte // what the socket has taken of a command that is not whole
 	inbox   []byte // what the server has not executed
 	arrives time.Duration
 	answers time.Duration
@@ -56,6 +57,11 @@ func (c *conn) take(n int) {
 	data := append([]byte(nil), c.outbox[:n]...)
 	c.outbox = c.outbox[n:]
 	c.taken += int64(n)
+	var cmds []command
+	cmds, c.wire = parse(append(c.wire, data...))
+	for i := range cmds {
+		c.s.sent[cmds[i].record] = true
+	}
 	delay := c.s.within(15 * ms)
 	if c.s.mayFail(50) {
 		delay += 120 * ms

@@ -78,6 +78,8 @@ type schedule struct {
 	named     []int                 // the name of the connection that executed each record
 	causeless map[int]bool          // records reported without a cause but a reply
 	shown     map[int]bool          // records whose success the engine was told of
+	cutOff    bool                  // the engine has closed a connection before all was written
+	sent      map[int]bool          // records that a socket has taken in full
 	refusedAt map[int]time.Duration // when a record was first answered with a retryable error
 	lost      map[int]*server       // records whose execution a server has lost
 	early     map[int]bool          // records reported before the load stopped
@@ -100,7 +102,7 @@ func Run(seed uint64, out io.Writer) (failure string, figures Figures) {
 		conns:  map[engine.ConnID]*conn{},
 		armed:  -1,
 		out:    out, tracing: out != nil,
-		overtaken: map[int]bool{}, refusedAt: map[int]time.Duration{}, ended: map[int]bool{}, lost: map[int]*server{}, early: map[int]bool{}, shown: map[int]bool{}, causeless: map[int]bool{}, wides: map[int]bool{},
+		overtaken: map[int]bool{}, refusedAt: map[int]time.Duration{}, ended: map[int]bool{}, sent: map[int]bool{}, lost: map[int]*server{}, early: map[int]bool{}, shown: map[int]bool{}, causeless: map[int]bool{}, wides: map[int]bool{},
 	}
 	s.choose()
 	s.input.s = s

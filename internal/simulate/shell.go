@@ -130,6 +130,7 @@ func (s *schedule) close(id engine.ConnID) {
 	if c == nil {
 		return
 	}
+	s.cutOff = s.cutOff || len(c.outbox) > 0
 	c.lost = true
 	if s.random.IntN(2) == 0 {
 		c.dead = true
