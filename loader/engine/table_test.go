@@ -247,3 +247,31 @@ func TestMoved(t *testing.T) {
 		t.Errorf("%v, %v", r.State(), r.outcomes)
 	}
 }
+
+// A command that was acknowledged and runs again behind a retried one may find
+// the type that a later command has left, which runs again next. That is no
+// error, not in a transaction either.
+func TestWrongTypeOfSecondRun(t *testing.T) {
+	const wrong = "WRONGTYPE Operation against a key holding the wrong kind of value"
+	for _, row := range []struct {
+		lines           []string
+		replies, failed int // of the second run: the reply with the error, and its element
+	}{
+		{[]string{"GET k", "SADD k 1", "SET k x"}, 1, -1},
+		{[]string{"GET k", "MULTI", "GET k", "SADD k 1", "EXEC", "SET k x"}, 4, 1},
+	} {
+		r := running()
+		for _, line := range row.lines {
+			r.command(line)
+		}
+		n := len(row.lines)
+		r.event(Event{Kind: InputPaused})
+		r.event(Event{Kind: Replies, Count: n, Errors: []ErrorReply{{0, -1, []byte("BUSY")}}})
+		r.now += 20 * ms
+		r.event(Event{Kind: Tick})
+		r.event(Event{Kind: Replies, Count: n, Errors: []ErrorReply{{row.replies, row.failed, []byte(wrong)}}})
+		if r.State() != Running || r.outcomes[batch.Acknowledged] != n || r.counts.errors != 0 {
+			t.Errorf("%v: %v, %v, %d errors", row.lines, r.State(), r.outcomes, r.counts.errors)
+		}
+	}
+}
