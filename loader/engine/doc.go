@@ -24,5 +24,15 @@
 //   - silent connections: stall.go
 //   - when a Tick is due: deadline.go
 //   - how a load stops, and what it says then: stop.go
+//   - what a server may have lost, and rows of persistent errors: risk.go
 //   - what each event does in each state: table.go, handlers.go
+//
+// What the engine does not do: it does not merge commands, tune windows, hold
+// to a rate, expand a command over slots, or count records of several commands.
+// A command that changes the session state refuses the transaction it stands
+// in. Exactly once, checkpoints and the confirmation by replicas have their
+// places: an entry becomes complete in log.completeHead, so whatever must be
+// confirmed first is a further condition there; how entries are framed and what
+// a loss means for them is decided where a batch is begun (log.filling) and
+// where a repair plans (repair.send), so a commit policy is asked in these two.
 package engine
