@@ -290,7 +290,7 @@ func (s *onceSchedule) run(t *testing.T, addr string, kill time.Duration) (done 
 			switch outcome := b.Outcome(i); {
 			case !s.refused[last-1]:
 				if outcome == Failed {
-					t.Errorf("record %d was not refused, and is told to be", last)
+					t.Errorf("record %d was not refused, and is told to be: %s", last, b.Failure(i).Text)
 				}
 			case outcome == Ran:
 				t.Errorf("record %d was refused, and is told to have run", last)

@@ -40,7 +40,7 @@ func (db database) run(args []string) bool {
 		if value != nil {
 			text, ok := value.(string)
 			var err error
-			if n, err = strconv.Atoi(text); !ok || err != nil {
+			if n, err = strconv.Atoi(text); !ok || err != nil || strconv.Itoa(n) != text { // "04" is no integer to Redis
 				return false
 			}
 		}
