@@ -4,7 +4,7 @@ package loader
 // committed without seeing the reply. Records that respipe refuses were refused
 // in that run, too, which may not have lived to say so.
 func (x *exactly) pass(t *transaction) {
-	x.doubt(t)
+	x.noteUnconfirmed(t)
 	for _, b := range t.batches {
 		b.mark.DB = x.db
 		x.db = dbBehind(b, x.db)
@@ -42,8 +42,8 @@ func (x *exactly) allPassed() {
 	}
 }
 
-// doubt notes that the commands of a transaction are unconfirmed.
-func (x *exactly) doubt(t *transaction) {
+// noteUnconfirmed notes that the commands of a transaction are unconfirmed.
+func (x *exactly) noteUnconfirmed(t *transaction) {
 	if r := t.unconfirmedRange(); r.Records > 0 {
 		x.unconfirmed.add(r)
 	}

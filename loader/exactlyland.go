@@ -172,7 +172,7 @@ func (x *exactly) passes(text []byte) bool {
 func (x *exactly) settle(t *transaction) {
 	again := x.again(t.next.reach())
 	if t.unseen && !again {
-		x.doubt(t)
+		x.noteUnconfirmed(t)
 	}
 	for _, b := range t.batches {
 		b.mark.DB = x.db

@@ -20,7 +20,7 @@ const (
 type Action struct {
 	Kind      ActionKind
 	Conn      ConnID
-	Batch     *batch.Batch // RESP from its field From on is to be written
+	Batch     *batch.Batch // whose RESP is to be written
 	Address   string
 	Addresses []string
 	Fence     []ConnID
