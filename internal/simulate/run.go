@@ -185,10 +185,13 @@ func (s *schedule) choose() {
 		OnDisconnect:  []engine.OnDisconnect{0, 0, 0, 0, 0, 0, engine.Resend, engine.Fail}[r.IntN(8)],
 		Timeout:       []time.Duration{250 * ms, 250 * ms, 0, 40 * ms}[r.IntN(4)],
 		DrainFor:      100 * ms,
+		ReadyFor:      600 * ms,
 		RetryFor:      600 * ms,
 		StopFor:       150 * ms,
 		Backoff:       25 * ms,
-		MaxErrors:     []int64{-1, -1, -1, -1, -1, -1, -1, 3}[r.IntN(8)],
+
+		LongestBackoff: 100 * ms,
+		MaxErrors:      []int64{-1, -1, -1, -1, -1, -1, -1, 3}[r.IntN(8)],
 
 		PersistentErrors: 6,
 		Op:               s.ops.Find,

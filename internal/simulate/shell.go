@@ -1,6 +1,8 @@
 package simulate
 
 import (
+	"bytes"
+
 	"respipe/loader/batch"
 	"respipe/loader/cluster"
 	"respipe/loader/engine"
@@ -108,7 +110,7 @@ func (s *schedule) dial(a engine.Action) {
 			}
 		}
 		c := &conn{s: s, id: a.Conn, server: sv}
-		cmds, _ := parse(a.Session)
+		cmds, _ := parse(bytes.Join(a.Session, nil))
 		for i := range cmds {
 			if r := c.execute(&cmds[i]); r.err != "" {
 				s.handle(&engine.Event{Kind: engine.DialFailed, Conn: a.Conn})
@@ -229,10 +231,10 @@ func (s *schedule) arm() {
 	})
 }
 
-// Acknowledged takes a batch that was acknowledged as a whole.
-func (s *schedule) Acknowledged(b *batch.Batch) {
-	for i := range b.Entries {
-		s.resolve(b, i, batch.Acknowledged)
+// Acknowledged takes commands that were acknowledged.
+func (s *schedule) Acknowledged(p engine.Part) {
+	for i := p.First; i <= p.Last; i++ {
+		s.resolve(p.Batch, i, batch.Acknowledged)
 	}
 }
 

@@ -107,6 +107,7 @@ type Failure struct {
 	Text    []byte // the server's words
 	Kind    uint8  // what the engine makes of them
 	Address string // of a redirect
+	Node    string // address of the server that has answered
 }
 
 // Batch is a run of commands of one input for one connection.

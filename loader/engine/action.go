@@ -24,5 +24,5 @@ type Action struct {
 	Address   string
 	Addresses []string
 	Fence     []ConnID
-	Session   []byte // RESP of the commands that restore the session state
+	Session   [][]byte // the commands that restore the session state, in RESP
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"respipe/loader/batch"
 	"respipe/loader/cluster"
 	"respipe/parser"
 )
@@ -12,8 +11,8 @@ import (
 // deaf is an observer that does nothing.
 type deaf struct{}
 
-func (deaf) Acknowledged(*batch.Batch) {}
-func (deaf) Completed(*Completion)     {}
+func (deaf) Acknowledged(Part)     {}
+func (deaf) Completed(*Completion) {}
 
 // loaded returns a running engine with so many nodes and commands for it, ready
 // made in RESP. Their keys are all of the nodes'.

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"respipe/loader/batch"
 )
 
@@ -8,11 +10,16 @@ import (
 // All of them are final.
 func (l *log) complete(c *connection, b *batch.Batch) {
 	if !b.Mixed {
-		l.e.cfg.Observer.Acknowledged(b)
+		l.e.cfg.Observer.Acknowledged(Part{b, 0, b.Len() - 1})
 		l.put(b)
 		return
 	}
 	for i := 0; i < b.Len(); {
+		if n := plainAt(b, i); n > 0 {
+			l.e.cfg.Observer.Acknowledged(Part{b, i, i + n - 1})
+			i += n
+			continue
+		}
 		last := lastOf(b, i)
 		switch flags := b.Entries[i].Flags; {
 		case flags&batch.Copied != 0:
@@ -26,6 +33,15 @@ func (l *log) complete(c *connection, b *batch.Batch) {
 		i = last + 1
 	}
 	l.put(b)
+}
+
+// plainAt returns how many plain commands stand at i that were acknowledged in
+// their first attempt.
+func plainAt(b *batch.Batch, i int) (n int) {
+	for i+n < b.Len() && b.Entries[i+n].Flags == 0 && b.Entries[i+n].Status == batch.Clean {
+		n++
+	}
+	return n
 }
 
 // lastOf returns the index of the last command of the entry that begins at i,
@@ -69,10 +85,7 @@ func replaced(c *Completion) {
 
 // failuresOf returns the failures of the entries first to last.
 func failuresOf(b *batch.Batch, first, last int) []batch.Failure {
-	from := 0
-	for from < len(b.Failures) && b.Failures[from].Entry < first {
-		from++
-	}
+	from, _ := slices.BinarySearchFunc(b.Failures, first, func(f batch.Failure, entry int) int { return f.Entry - entry })
 	to := from
 	for to < len(b.Failures) && b.Failures[to].Entry <= last {
 		to++

@@ -30,9 +30,17 @@ type Config struct {
 	OnDisconnect OnDisconnect
 	Timeout      Time // a connection silent for this long is probed; 0: never
 	DrainFor     Time // how long a drain may take before silent connections count as lost
+	ReadyFor     Time // how long to wait at the start for servers that are not ready
 	RetryFor     Time // how long a repair may take
 	StopFor      Time // how long stopping may take
-	Backoff      Time // pause before retryable errors are retried
+
+	// Backoff is the first pause before another attempt; each further one is
+	// twice as long, up to LongestBackoff (Backoff if that is shorter).
+	Backoff, LongestBackoff Time
+
+	// Failover says that another process in the place of a server is what a
+	// failover leaves: the load continues, and says in the end what may be gone.
+	Failover bool
 
 	MaxErrors int64 // the load stops once there are more; negative: no limit
 
@@ -50,9 +58,9 @@ type Config struct {
 // Observer is told of everything that is complete, in the order of the input
 // on each connection.
 type Observer interface {
-	// Acknowledged is told of a whole batch: all of its commands that are not
-	// batch.Own were acknowledged.
-	Acknowledged(b *batch.Batch)
+	// Acknowledged is told of plain commands that were acknowledged in their first
+	// attempt, as many at once as stand side by side in a batch.
+	Acknowledged(p Part)
 	// Completed is told of one command or transaction of a batch of which
 	// something is to be said.
 	Completed(c *Completion)

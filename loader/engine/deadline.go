@@ -7,27 +7,29 @@ func (e *Engine) Deadline() (t Time, ok bool) {
 	switch e.state {
 	case Running, Barrier, Finishing:
 		if t, ok := e.holds.deadline(); ok {
-			return earlier(t)(e.firstPatience())
+			return earlier(t)(e.pool.firstPatience())
 		}
-		return e.firstPatience()
+		return e.pool.firstPatience()
 	case Draining:
-		return earlier(e.repair.drained)(e.firstPatience())
-	case Connecting, Repairing:
+		return earlier(e.repair.drained)(e.pool.firstPatience())
+	case Connecting:
+		return e.repair.until, e.repair.step == pausing
+	case Repairing:
 		if e.repair.step == pausing {
 			return min(e.repair.until, e.repair.giveUp), true
 		}
-		return earlier(e.repair.giveUp)(e.firstPatience())
+		return earlier(e.repair.giveUp)(e.pool.firstPatience())
 	case Stopping:
-		return e.stop.deadline, true
+		return earlier(e.stop.deadline)(e.pool.firstPatience())
 	}
 	return 0, false
 }
 
 // firstPatience returns the time of the connection that must be looked after
 // first.
-func (e *Engine) firstPatience() (first Time, ok bool) {
-	for _, c := range e.pool.conns {
-		if t, due := c.patience(e.cfg.Timeout); due && (!ok || t < first) {
+func (p *pool) firstPatience() (first Time, ok bool) {
+	for _, c := range p.conns {
+		if t, due := c.patience(p.e.cfg.Timeout); due && (!ok || t < first) {
 			first, ok = t, true
 		}
 	}

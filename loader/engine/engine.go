@@ -41,7 +41,7 @@ func New(cfg *Config) *Engine {
 // Start begins to connect.
 func (e *Engine) Start(now Time) {
 	e.now = now
-	e.repair.giveUp = now + e.cfg.RetryFor
+	e.repair.giveUp = now + e.cfg.ReadyFor
 	if !e.cfg.Cluster {
 		e.router.single(e.cfg.Addresses[0])
 	}
@@ -56,6 +56,9 @@ func (e *Engine) Repairs() int64 { return e.repair.causes }
 
 // Bytes returns how many bytes the window counts.
 func (e *Engine) Bytes() int { return e.window.bytes }
+
+// Owner returns the address of the server that has a slot.
+func (e *Engine) Owner(slot int) string { return e.router.connection(slot).node.address }
 
 // Result returns how the load has ended. It is valid once the state is Done.
 func (e *Engine) Result() Result { return e.result }

@@ -33,7 +33,7 @@ func retryable(kind uint8) bool { return busy <= kind && kind <= ask }
 // classify makes a failure of an error reply to the entry at an index. The
 // address of a redirect is completed by that of the node that answered.
 func classify(r *ErrorReply, entry int, teller string) batch.Failure {
-	f := batch.Failure{Entry: entry, Element: r.Element, Kind: null}
+	f := batch.Failure{Entry: entry, Element: r.Element, Kind: null, Node: teller}
 	if r.Text == nil {
 		return f
 	}

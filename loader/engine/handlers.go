@@ -22,7 +22,11 @@ func onRedial(e *Engine, ev *Event) {
 		return
 	}
 	c.phase = down
-	if (e.state == Connecting || e.state == Repairing) && e.repair.step == redialing {
+	switch {
+	case e.state != Connecting && e.state != Repairing || e.repair.step != redialing:
+	case ev.Permanent:
+		e.stop.begin(ReasonUnreachable)
+	default:
 		e.repair.pause()
 	}
 }
@@ -45,6 +49,7 @@ func onReplies(e *Engine, ev *Event) {
 		e.repair.start()
 		return
 	}
+	e.repair.idle, e.repair.pauses = 0, 0
 	e.log.completeHead(c)
 	e.progress()
 }
@@ -96,8 +101,10 @@ func onTick(e *Engine, _ *Event) {
 	case e.state == Connecting || e.state == Repairing:
 		e.repair.tick()
 	}
-	if e.state != Stopping && e.state != Done {
+	if e.state != Stopping {
 		e.holds.tick()
+	}
+	if e.state != Done {
 		e.pool.listen()
 	}
 }

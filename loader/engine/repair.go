@@ -36,6 +36,8 @@ type repair struct {
 	until   Time // end of the pause
 	giveUp  Time // end of the repair; 0 outside of one
 	rounds  int  // attempts of this repair
+	pauses  int  // since the last reply outside of a repair
+	idle    int  // repairs since then
 	causes  int64
 }
 
@@ -44,6 +46,7 @@ func (r *repair) start() {
 	if r.giveUp == 0 {
 		r.giveUp = r.e.now + r.e.cfg.RetryFor
 		r.causes++
+		r.idle++
 	}
 	r.e.state = Draining
 	r.drained = r.e.now + r.e.cfg.DrainFor
@@ -58,7 +61,7 @@ func (r *repair) begin() {
 	case r.mustStop():
 	case r.e.now >= r.giveUp:
 		r.abandon()
-	case r.rounds > 0 || r.needsPause():
+	case r.rounds > 0 || r.idle > 1 || r.needsPause(): // idle: a server that hangs up at once would be asked for ever
 		r.rounds++
 		r.pause()
 	default:
@@ -100,10 +103,23 @@ func (r *repair) needsPause() bool {
 	return false
 }
 
-// pause waits before the next attempt.
+// pause waits before the next attempt. A load that has not begun ends when an
+// attempt has failed and there is no time for another.
 func (r *repair) pause() {
+	if r.e.state == Connecting && r.e.now >= r.giveUp {
+		r.e.stop.begin(ReasonUnreachable)
+		return
+	}
+	backoff := r.e.cfg.Backoff
+	for range r.pauses {
+		if 2*backoff > r.e.cfg.LongestBackoff {
+			break
+		}
+		backoff *= 2
+	}
+	r.pauses++
 	r.step = pausing
-	r.until = r.e.now + r.e.cfg.Backoff
+	r.until = r.e.now + backoff
 }
 
 // fetch asks the nodes for the topology; without a cluster there is none.
@@ -294,8 +310,10 @@ func (r *repair) abandon() {
 // tick ends a pause, or the repair itself when its time is over.
 func (r *repair) tick() {
 	switch {
-	case r.e.now >= r.giveUp && r.e.state == Connecting:
-		r.e.stop.begin(ReasonUnreachable)
+	case r.e.state == Connecting:
+		if r.step == pausing && r.e.now >= r.until {
+			r.fetch()
+		}
 	case r.e.now >= r.giveUp && r.step == resending:
 		r.e.state = Draining
 		r.drained = r.e.now + r.e.cfg.DrainFor

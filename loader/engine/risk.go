@@ -49,7 +49,7 @@ func (r *risk) restarted(n *node, process string) bool {
 		return false
 	}
 	r.add(n)
-	return r.e.cfg.OnDisconnect != Resend
+	return r.e.cfg.OnDisconnect != Resend && !r.e.cfg.Failover
 }
 
 // failedOver looks for nodes whose slots other nodes have now, and to which a

@@ -19,8 +19,10 @@ type session struct {
 	refused bool      // the last SELECT was refused: no command may follow it
 }
 
-// restore returns the RESP of the commands that restore the state.
-func (s *session) restore() []byte { return bytes.Join(s.resp[:], nil) }
+// restore returns the commands that restore the state, in RESP.
+func (s *session) restore() [][]byte {
+	return slices.DeleteFunc(slices.Clone(s.resp[:]), func(resp []byte) bool { return resp == nil })
+}
 
 // changed takes a command that changes the state; failed says that every
 // connection refused it. It reports whether the command counts as refused:

@@ -55,7 +55,7 @@ var table = [stateCount][eventCount]cell{
 	},
 	Stopping: {
 		Connected: closes, DialFailed: redial, Replies: drained, Lost: lost, Topology: ignored,
-		Probed: ignored, Tick: tick, InputPaused: ignored, InputEnded: ends, StopAsked: stops,
+		Probed: probed, Tick: tick, InputPaused: ignored, InputEnded: ends, StopAsked: stops,
 	},
 	Done: {
 		Connected: closes, DialFailed: ignored, Replies: ignored, Lost: ignored, Topology: ignored,

@@ -17,7 +17,7 @@ const ms = time.Millisecond
 // told is an observer that counts outcomes.
 type told struct{ outcomes map[batch.Outcome]int }
 
-func (o *told) Acknowledged(b *batch.Batch) { o.outcomes[batch.Acknowledged] += b.Len() }
+func (o *told) Acknowledged(p Part) { o.outcomes[batch.Acknowledged] += p.Last - p.First + 1 }
 func (o *told) Completed(c *Completion) {
 	for _, p := range c.Parts {
 		o.outcomes[c.Outcome] += p.Last - p.First + 1
@@ -38,7 +38,7 @@ func newRig(change func(*Config)) *rig {
 	cfg := &Config{
 		Addresses: []string{"a:1"}, Connections: 1, Window: 100, WindowBytes: 1 << 20,
 		BatchCommands: 25, BatchBytes: 1 << 16, Timeout: 100 * ms, DrainFor: 200 * ms,
-		RetryFor: time.Second, StopFor: 200 * ms, Backoff: 10 * ms, MaxErrors: -1,
+		ReadyFor: time.Second, RetryFor: time.Second, StopFor: 200 * ms, Backoff: 10 * ms, MaxErrors: -1,
 		Op: r.ops.Find, Observer: &r.told,
 	}
 	if change != nil {
@@ -171,16 +171,17 @@ func TestEveryCell(t *testing.T) {
 }
 
 // Whatever waits for time to pass has a deadline in every state but those in
-// which nothing can be waited for.
+// which nothing can be waited for. An attempt to connect is answered in bounded
+// time.
 func TestDeadlines(t *testing.T) {
 	for state := range stateCount {
 		r := ways[state]()
 		_, ok := r.Deadline()
-		if want := state != Running && state != Done; ok != want {
+		if want := state != Running && state != Done && state != Connecting; ok != want {
 			t.Errorf("%v: deadline %v", state, ok)
 		}
 	}
-	for _, state := range []State{Connecting, Draining, Repairing, Stopping} {
+	for _, state := range []State{Draining, Repairing, Stopping} {
 		r := ways[state]()
 		r.cfg.Timeout = 0
 		if _, ok := r.Deadline(); !ok {
@@ -193,11 +194,15 @@ func TestDeadlines(t *testing.T) {
 func TestTicksEndEverything(t *testing.T) {
 	for state := range stateCount {
 		r := ways[state]()
-		for range 100 {
+		for range 300 {
 			r.Actions()
 			t, ok := r.Deadline()
-			if !ok {
-				break
+			switch {
+			case !ok && state != Connecting:
+				continue
+			case !ok:
+				r.event(Event{Kind: DialFailed})
+				continue
 			}
 			r.now = max(r.now, t)
 			r.event(Event{Kind: Tick})
