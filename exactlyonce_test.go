@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -265,7 +266,7 @@ func TestExactlyOnceServerForgets(t *testing.T) {
 	eventually(t, s, "2", "GET", "n")
 	s.Kill()
 	s.Restart()
-	c.write("INCR n\n")
+	io.WriteString(c.stdin, "INCR n\n") // where it has not ended by itself
 	c.expect(exitLost, "the server has lost what it had acknowledged, and the input cannot be read again from there")
 	again := start(t, "-p", s.Port, "--exactly-once", "x")
 	again.write("INCR n\nINCR n\nINCR n\n")

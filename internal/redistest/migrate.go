@@ -29,7 +29,7 @@ func (c *Cluster) MigrateSlot(slot int, from, to *Server, pause time.Duration) e
 }
 
 // assign tells all masters that a slot whose keys have moved is another's now,
-// and waits until they know.
+// until they know: one that is told late may have claimed it back meanwhile.
 func (c *Cluster) assign(slot int, from, to *Server) error {
 	c.settling.Lock()
 	defer c.settling.Unlock()
@@ -38,12 +38,17 @@ func (c *Cluster) assign(slot int, from, to *Server) error {
 		return err
 	}
 	others := slices.DeleteFunc(masters, func(s *Server) bool { return s == to || s == from })
-	for _, s := range append([]*Server{to, from}, others...) { // in this order the slot always has a node
-		if err := s.do("CLUSTER", "SETSLOT", slot, "NODE", c.member(to).id); err != nil {
-			return fmt.Errorf("slot %d, told to %s: %w", slot, s.Port, err)
+	order := append([]*Server{to, from}, others...) // so that the slot always has a node
+	await(func() bool {
+		for _, s := range order {
+			if err = s.do("CLUSTER", "SETSLOT", slot, "NODE", c.member(to).id); err != nil {
+				err = fmt.Errorf("slot %d, told to %s: %w", slot, s.Port, err)
+				return true
+			}
 		}
-	}
-	await(func() bool { err = c.told(slot, c.member(to).id); return err == nil })
+		err = c.told(slot, c.member(to).id)
+		return err == nil
+	})
 	return err
 }
 

@@ -4,6 +4,7 @@ package redistest
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -142,7 +143,9 @@ func (s *Server) CLI(args ...string) string {
 // Feed is CLI with a standard input.
 func (s *Server) Feed(stdin io.Reader, args ...string) string {
 	s.t.Helper()
-	cmd := exec.Command("redis-cli", append([]string{"-p", s.Port}, args...)...)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // nodes that redirect to each other keep -c busy for ever
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "redis-cli", append([]string{"-p", s.Port}, args...)...)
 	cmd.Stdin = stdin
 	out, err := cmd.CombinedOutput()
 	if err != nil {
