@@ -3,7 +3,6 @@ package simulate
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"respipe/loader/batch"
@@ -20,13 +19,18 @@ func (s *schedule) fail(format string, args ...any) {
 }
 
 // retried checks that a record is not retried for longer than it may: in a held
-// slot first, and then in a repair; a connection may fall silent meanwhile.
+// slot first, and then in a repair; a connection may fall silent meanwhile, and
+// a transaction wait for its EXEC.
 func (s *schedule) retried(record int) {
 	silence := 11 * s.shape.config.Timeout
 	if silence == 0 {
 		silence = 3000 * ms
 	}
-	if since := s.refusedAt[record]; since > 0 && s.now-since > 2*s.longestRepair()+silence {
+	since := s.refusedAt[record]
+	if since > 0 && s.transactionOf(record) > 0 {
+		since = max(since, s.sourceWaits)
+	}
+	if since > 0 && s.splits[record] == nil && s.now-since > 2*s.longestRepair()+silence {
 		s.fail("record %d is retried for %v", record, s.now-since)
 	}
 }
@@ -49,6 +53,7 @@ func (s *schedule) applied(c *conn, record, k int) {
 		s.trace("  server %d applies %d to %s", c.server.index, record, names[k])
 	}
 	s.touch(record)
+	s.touchPart(record, k)
 	rec := &s.input.records[record-1]
 	if record > s.read {
 		s.fail("record %d was executed unread", record)
@@ -61,7 +66,7 @@ func (s *schedule) applied(c *conn, record, k int) {
 	s.session(c, record)
 	for wide := range s.wides {
 		if wide > record && s.shape.config.OnDisconnect != engine.Resend {
-			s.fail("record %d is executed behind the barrier of %d", record, wide)
+			s.disorder("record %d is executed behind the barrier of %d", record, wide)
 		}
 	}
 	if rec.class != counts || s.shape.config.OnDisconnect == engine.Resend {
@@ -72,23 +77,9 @@ func (s *schedule) applied(c *conn, record, k int) {
 			s.fail("record %d was executed twice on key %s", record, names[k])
 		}
 		if other > record {
-			s.fail("record %d must not be executed twice, and runs behind %d on key %s", record, other, names[k])
+			s.disorder("record %d must not be executed twice, and runs behind %d on key %s", record, other, names[k])
 		}
 	}
-}
-
-// session checks the session state of a connection that executes a record.
-func (s *schedule) session(c *conn, record int) {
-	db := 0
-	for i := record - 1; i >= 0 && db == 0; i-- {
-		if rec := &s.input.records[i]; string(rec.args[0]) == "SELECT" && rec.tx == 0 {
-			db, _ = strconv.Atoi(string(s.input.records[i].args[1]))
-		}
-	}
-	if c.db != db {
-		s.fail("record %d is executed in database %d, not %d", record, c.db, db)
-	}
-	s.named[record-1] = c.name
 }
 
 // wide is told of a record that may touch any key. Where there are several
@@ -99,7 +90,7 @@ func (s *schedule) wide(record int) {
 	}
 	for i := record; i < len(s.executed); i++ {
 		if s.executed[i] > 0 {
-			s.fail("record %d, a barrier, is executed behind %d", record, i+1)
+			s.disorder("record %d, a barrier, is executed behind %d", record, i+1)
 		}
 	}
 	s.wides[record] = true
@@ -112,7 +103,7 @@ func (s *schedule) source(record, k int) {
 	}
 	for _, other := range s.history[k] {
 		if other > record {
-			s.fail("record %d derives from key %s behind record %d", record, names[k], other)
+			s.disorder("record %d derives from key %s behind record %d", record, names[k], other)
 		}
 	}
 }
@@ -133,6 +124,9 @@ func (s *schedule) failedAgain(sv *server, record, k int) {
 // guarded is told of each transaction that runs, and the keys that are watched
 // then: those of its own WATCH, and no others.
 func (s *schedule) guarded(queue []command, watched []watchedKey) {
+	for len(queue) > 0 && queue[0].name == "SELECT" { // it does not say of which record it is
+		queue = queue[1:]
+	}
 	if len(queue) == 0 {
 		return
 	}
@@ -160,6 +154,9 @@ func (s *schedule) touch(record int) { s.executed[record-1]++ }
 // watch checks what must hold at any time.
 func (s *schedule) watch() {
 	state := s.engine.State()
+	if n := s.engine.Repairs(); n != s.repairs {
+		s.left, s.repairs = s.now, n // one has ended, and another thing was wrong at once
+	}
 	switch {
 	case state == engine.Running || state == engine.Finishing || state == engine.Barrier || s.done:
 		s.left, s.stopped = s.now, 0
@@ -189,13 +186,22 @@ func (s *schedule) longestRepair() time.Duration {
 
 // extraBytes is what may be held beside the window: the largest entry and the
 // entries of the longest transaction, three times over.
-func (s *schedule) extraBytes() int { return 3 * 30 * 80 }
+func (s *schedule) extraBytes() int {
+	entry := 80
+	if s.shape.config.KeepReplies {
+		entry += 600
+	}
+	return 3 * 30 * entry
+}
 
 // verify checks what must hold at the end.
 func (s *schedule) verify() {
+	s.leaveParts()
 	for k := range s.history {
 		s.verifyOrder(k, s.history[k])
 	}
+	s.verifySure()
+	s.verifyHarmed()
 	stopped := s.engine.Result().Reason != engine.ReasonComplete
 	for i := range s.input.records {
 		s.verifyRecord(i, stopped)
@@ -206,38 +212,14 @@ func (s *schedule) verify() {
 	if !stopped && s.read < len(s.input.records) {
 		s.fail("the load is complete after %d of %d records", s.read, len(s.input.records))
 	}
+	if !s.engine.Empty() {
+		s.fail("the engine is not empty")
+	}
 	if s.engine.Bytes() != 0 {
 		s.fail("%d bytes are left in the window", s.engine.Bytes())
 	}
 	if s.engine.Repairs() > int64(s.causes) {
 		s.fail("%d repairs, but %d causes", s.engine.Repairs(), s.causes)
-	}
-}
-
-// verifyLost checks that the engine says of everything that was acknowledged
-// and is lost that it may be. A load that stops for another reason has not
-// learnt of it.
-func (s *schedule) verifyLost() {
-	switch reason := s.engine.Result().Reason; {
-	case reason == engine.ReasonComplete:
-	case reason == engine.ReasonRestarted && s.disasters == 1:
-	default:
-		return
-	}
-	for record, sv := range s.lost {
-		again := !sv.seen
-		for k := range s.history {
-			again = again || slices.Contains(s.history[k], record)
-		}
-		if again || s.outcomes[record-1] != batch.Acknowledged {
-			continue
-		}
-		atRisk := slices.ContainsFunc(s.engine.Result().AtRisk, func(r engine.Risk) bool {
-			return r.Range.First.Record <= int64(record) && int64(record) <= r.Range.Last.Record
-		})
-		if !atRisk {
-			s.fail("record %d is acknowledged and lost, and not at risk: %v", record, s.engine.Result().AtRisk)
-		}
 	}
 }
 
@@ -247,17 +229,15 @@ func (s *schedule) verifyResume(stopped bool) {
 	if !stopped && result.Partial {
 		s.fail("the load is complete, and partial from record %d on", result.Resume.Record)
 	}
+	s.verifyWhereItResumes(&result)
 	refused := 0
 	for i := range s.read {
 		before := !result.Partial || int64(i+1) < result.Resume.Record
 		if o := s.outcomes[i]; before && !s.early[i+1] && (o == batch.NotSent || o == batch.Unknown) {
 			s.fail("record %d is %v, and the load continues behind it", i+1, o)
 		}
-		if o := s.outcomes[i]; !before && (o == batch.Refused || o == batch.Unknown) {
-			refused++
-			if s.input.records[i].copied() {
-				refused += len(s.made) // each connection has refused it
-			}
+		if !before {
+			refused += s.refusals(i)
 		}
 	}
 	if result.Reason == engine.ReasonRejecting && refused < s.shape.config.PersistentErrors {
@@ -270,11 +250,11 @@ func (s *schedule) verifyResume(stopped bool) {
 func (s *schedule) verifyOrder(k int, history []int) {
 	last := 0
 	for i, record := range history {
-		if slices.Contains(history[i+1:], record) || s.outcomes[record-1] != batch.Acknowledged || s.lost[record] != nil {
+		if slices.Contains(history[i+1:], record) || s.outcomeOn(record, k) != batch.Acknowledged || s.lost[record] != nil {
 			continue
 		}
 		if record < last {
-			s.fail("order on key %s: %d behind %d in %v", names[k], record, last, history)
+			s.disorder("order on key %s: %d behind %d in %v", names[k], record, last, history)
 		}
 		last = record
 	}
@@ -294,8 +274,10 @@ func (s *schedule) verifyRecord(i int, stopped bool) {
 		s.fail("record %d has no outcome", i+1)
 	case outcome == batch.NotSent && !stopped:
 		s.fail("record %d is not sent by a load that went on", i+1)
-	case s.overtaken[i+1] && !stopped && s.causeless[i+1] && outcome != batch.Acknowledged:
+	case s.overtaken[i+1] && !stopped && !s.unfenced && s.causeless[i+1] && outcome != batch.Acknowledged:
 		s.fail("record %d was acknowledged before a later one changed the type of its key, and is %v", i+1, outcome)
+	case s.splits[i+1] != nil:
+		s.verifyParts(i + 1)
 	case none:
 	case outcome == batch.Unknown && !s.sent[i+1] && !s.cutOff:
 		s.fail("record %d was never sent in full and is unknown", i+1)
@@ -322,7 +304,7 @@ func (rec *record) copied() bool {
 
 // verifySession checks what every master or connection must have got.
 func (s *schedule) verifySession(i int) {
-	if s.outcomes[i] != batch.Acknowledged {
+	if s.outcomes[i] != batch.Acknowledged || s.discarded(i) {
 		return
 	}
 	rec := &s.input.records[i]

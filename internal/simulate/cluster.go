@@ -56,6 +56,9 @@ func (s *schedule) migrate() {
 			return
 		}
 	}
+	if len(masters) == 0 {
+		return
+	}
 	to := masters[s.random.IntN(len(masters))]
 	from := s.servers[owner]
 	if to == from || !from.master {

@@ -15,7 +15,9 @@ type reply struct {
 	null     bool
 	elements []string // error texts; "" for a success
 	records  []int    // that have succeeded
-	record   int      // that the command is of
+	record   int      // that the command is of; 0 if that is not known
+	name     string   // of the command
+	last     int      // the last number in the command
 }
 
 // retryable reports whether the reply is an error that is retried.
@@ -184,6 +186,8 @@ func (c *conn) exec() reply {
 	}
 	c.s.guarded(c.queue, watched)
 	r := reply{elements: []string{}}
+	c.executing = true
+	defer func() { c.executing = false }()
 	for i := range c.queue {
 		err := c.run(&c.queue[i])
 		r.elements = append(r.elements, err)
@@ -216,8 +220,10 @@ func (c *conn) run(cmd *command) string {
 			return wrongType
 		}
 		c.apply(cmd, cmd.keys[0], text)
-	case "PEXPIREAT":
-		c.apply(cmd, cmd.keys[0], missing)
+	case "PEXPIREAT", "DEL":
+		for _, k := range cmd.keys {
+			c.apply(cmd, k, missing)
+		}
 	case "ZRANGESTORE":
 		c.s.source(cmd.record, cmd.keys[1])
 		c.apply(cmd, cmd.keys[0], text)
@@ -238,15 +244,9 @@ func (c *conn) run(cmd *command) string {
 			c.watched = append(c.watched, watchedKey{k, len(c.s.history[k]), cmd.record})
 		}
 	case "SELECT":
-		if c.s.mayFail(12) {
-			return notNow
-		}
-		if cmd.record > noDatabase {
-			return "ERR DB index is out of range"
-		}
-		c.db = cmd.record
+		return c.selectDatabase(cmd.record)
 	case "CLIENT":
-		if c.s.mayFail(12) {
+		if !c.executing && c.s.mayFail(12) {
 			return notNow
 		}
 		c.name = cmd.record
@@ -254,6 +254,21 @@ func (c *conn) run(cmd *command) string {
 		return "ERR unknown command '" + cmd.name + "'"
 	}
 	return ""
+}
+
+// selectDatabase selects a database; it returns the error that this ends in. In a
+// transaction the commands behind it would run in another database then.
+func (c *conn) selectDatabase(db int) string {
+	switch {
+	case !c.executing && c.s.mayFail(12):
+		return notNow
+	case db <= noDatabase && (db == 0 || !c.s.shape.cluster):
+		c.db = db
+		return ""
+	case c.executing:
+		c.s.fail("database %d is refused inside of a transaction", db)
+	}
+	return "ERR DB index is out of range"
 }
 
 // notNow is an error for good that one connection gets and others do not.

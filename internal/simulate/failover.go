@@ -10,9 +10,9 @@ func (s *schedule) restart() {
 		return
 	}
 	sv.process++
-	s.lose(sv)
+	l := s.lose(sv)
 	s.trace("server %d is restarted", sv.index)
-	s.kill(sv)
+	s.kill(sv, l)
 }
 
 // failover ends a master for a while; its replica takes over with what it had
@@ -23,11 +23,12 @@ func (s *schedule) failover() {
 		return
 	}
 	replica := s.servers[sv.index+nodes]
-	s.lose(sv)
+	l := s.lose(sv)
+	l.failover = true
 	s.trace("server %d is gone, server %d takes over", sv.index, replica.index)
 	sv.master = false
 	sv.down = s.now + 250*ms + s.within(600*ms) // until after the others know
-	s.kill(sv)
+	s.kill(sv, l)
 	s.after(s.within(150*ms), func() {
 		replica.master, replica.down = true, 0
 		replica.kinds, replica.order = sv.kinds, sv.order
@@ -83,12 +84,12 @@ func (s *schedule) migrates(sv *server) bool {
 }
 
 // kill breaks the connections to a server.
-func (s *schedule) kill(sv *server) {
+func (s *schedule) kill(sv *server, l *loss) {
 	for _, c := range s.live(sv) {
 		c.dead = true
 		s.after(s.within(20*ms), func() {
 			if !c.lost && !s.done {
-				sv.seen = true
+				l.seen = true
 			}
 			c.lose()
 		})
@@ -96,8 +97,9 @@ func (s *schedule) kill(sv *server) {
 }
 
 // lose takes back the last executions of a server: nobody else has got them.
-func (s *schedule) lose(sv *server) {
-	n := 0
+func (s *schedule) lose(sv *server) *loss {
+	n, l := 0, &loss{known: sv.told}
+	sv.losses = append(sv.losses, l)
 	s.disasters++
 	if s.random.IntN(3) > 0 && len(sv.order) > 0 {
 		n = s.random.IntN(min(len(sv.order), 12) + 1)
@@ -116,6 +118,7 @@ func (s *schedule) lose(sv *server) {
 		s.history[a.key] = slices.Delete(h, i, i+1)
 		sv.kinds[a.key] = a.before
 		s.trace("  record %d on key %s is lost", a.record, names[a.key])
-		s.lost[a.record] = sv
+		s.lost[a.record] = l
 	}
+	return l
 }

@@ -96,7 +96,7 @@ func (s *schedule) breakServer() {
 	sv := s.servers[s.random.IntN(len(s.servers))]
 	if s.random.IntN(4) == 0 && sv.up() {
 		sv.down = s.now + s.within(200*ms)
-		s.kill(sv)
+		s.kill(sv, &loss{})
 	}
 }
 

@@ -82,12 +82,15 @@ func (in *input) make() {
 	r := in.s.random
 	in.hot = 1 + r.IntN(groups)
 	in.keys = 1 + r.IntN(keysOfGroup)
+	if in.s.shape.typed {
+		in.hot, in.keys = min(in.hot, 2), 2
+	}
 	n := 30 + r.IntN(in.s.shape.records)
 	for len(in.records) < n {
 		group := r.IntN(in.hot)
 		switch {
 		case in.s.shape.transactions > 0 && r.IntN(100) < in.s.shape.transactions:
-			if r.IntN(5) == 0 {
+			if r.IntN(5) == 0 || in.s.shape.watches {
 				in.watch(group)
 			}
 			in.transaction(group)
@@ -135,11 +138,18 @@ func (in *input) key(group int) int { return group*keysOfGroup + in.s.random.Int
 
 // command adds a plain command.
 func (in *input) command(group int) {
+	if in.s.shape.splits > 0 && !in.open && in.s.extra.IntN(100) < in.s.shape.splits {
+		in.split()
+		return
+	}
 	k, n := in.key(group), in.number()
 	other := in.key(group)
 	choice := in.s.random.IntN(20)
 	if in.s.shape.idempotent && (choice == 9 || choice > 14) {
 		choice = 0
+	}
+	if in.s.shape.typed && choice < 18 {
+		choice = []int{0, 6, 10}[choice%3]
 	}
 	switch {
 	case choice < 6:
@@ -157,6 +167,30 @@ func (in *input) command(group int) {
 	default:
 		in.add(record{class: counts, keys: []int{k}, group: group}, "APPEND", names[k], n)
 	}
+}
+
+// split adds a command with keys of several groups, which a cluster gets in
+// parts. DEL names its record in keys that nothing else uses.
+func (in *input) split() {
+	r, n := in.s.extra, in.number()
+	rec := record{class: overwrites, group: noGroup}
+	name, del := "MSET", r.IntN(2) == 0
+	if del {
+		name = "DEL"
+	}
+	args := []string{name}
+	for range 2 + r.IntN(3) {
+		k := r.IntN(in.hot)*keysOfGroup + r.IntN(in.keys)
+		if !contains(rec.keys, k) {
+			rec.keys = append(rec.keys, k)
+		}
+		if args = append(args, names[k]); del {
+			args = append(args, names[k][:3]+"#"+n)
+		} else {
+			args = append(args, n)
+		}
+	}
+	in.add(rec, args...)
 }
 
 // barrier adds a command that may be a barrier.
@@ -186,12 +220,43 @@ func (in *input) barrier() {
 	}
 }
 
+// change adds a session command inside of a transaction: mostly a SELECT, of a
+// database that was selected before, of a new one, or of one that no server has.
+func (in *input) change() {
+	r := in.s.random
+	rec, n := record{class: nothing, group: noGroup}, in.number()
+	switch r.IntN(8) {
+	case 0:
+		in.add(rec, "CLIENT", "SETNAME", n)
+		return
+	case 1:
+		n = strconv.Itoa(noDatabase + len(in.records) + 1)
+	case 2, 3, 4:
+		n = in.selected()
+	}
+	in.add(rec, "SELECT", n)
+}
+
+// selected returns a database that an earlier record has named.
+func (in *input) selected() string {
+	var all []string
+	for i := range in.records {
+		if rec := &in.records[i]; string(rec.args[0]) == "SELECT" {
+			all = append(all, string(rec.args[1]))
+		}
+	}
+	if all == nil {
+		return "0"
+	}
+	return all[in.s.random.IntN(len(all))]
+}
+
 // watch adds a WATCH, perhaps with a command behind it, and seldom without the
 // transaction that it is for. The number of the record is in a key that nothing
 // else uses.
 func (in *input) watch(group int) {
 	in.add(record{class: nothing, group: group}, "WATCH", names[in.key(group)], names[group*keysOfGroup][:3]+"#"+in.number())
-	if in.s.random.IntN(3) == 0 {
+	if in.s.random.IntN(3) == 0 || in.s.shape.watches {
 		in.command(group)
 	}
 	if in.s.random.IntN(8) == 0 {
@@ -211,15 +276,19 @@ func (in *input) transaction(group int) {
 	}
 	in.add(record{class: nothing, group: noGroup}, "MULTI")
 	bad := r.IntN(8*n) == 0
+	session := r.IntN(5) == 0
 	for range n {
 		if spans {
 			group = r.IntN(in.hot)
 		}
+		if session && r.IntN(3) == 0 {
+			in.change()
+		}
 		in.command(group)
 	}
 	in.records[len(in.records)-1].bad = bad
-	if r.IntN(20) == 0 {
-		in.add(record{class: nothing, group: noGroup}, "SELECT", in.number())
+	if session && r.IntN(3) == 0 {
+		in.change()
 	}
 	if r.IntN(12) == 0 {
 		in.add(record{class: nothing, group: noGroup}, "DISCARD")

@@ -25,9 +25,13 @@ type conn struct {
 	answers time.Duration
 
 	multi, aborted, asking, askedMulti bool
+	executing                          bool // the commands of a transaction
 	queue                              []command
 	watched                            []watchedKey
-	db, name                           int // the record that has set it
+	inside                             int  // the transaction that the client has begun and not ended
+	harmed                             bool // the client has lost it, or an EXEC was refused
+
+	db, name int // the record that has set it
 }
 
 // write takes a batch that the engine submits.
@@ -92,9 +96,12 @@ func (c *conn) arrive(data []byte) {
 		if i == cut {
 			break
 		}
-		c.s.retried(cmds[i].record)
 		r := c.execute(&cmds[i])
-		r.record = cmds[i].record
+		r.name, r.last = cmds[i].name, cmds[i].record
+		if r.name != "SELECT" { // it may be of any record, or of the engine
+			c.s.retried(cmds[i].record)
+			r.record = cmds[i].record
+		}
 		replies = append(replies, r)
 	}
 	if cut >= 0 {
@@ -145,6 +152,7 @@ func (c *conn) lose() {
 		return
 	}
 	c.lost = true
+	c.harmed = true
 	c.s.causes++
 	c.s.trace("lost %v", c.id)
 	c.s.handle(&engine.Event{Kind: engine.Lost, Conn: c.id, Written: c.taken})

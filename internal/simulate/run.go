@@ -8,13 +8,14 @@ import (
 
 	"respipe/loader/batch"
 	"respipe/loader/engine"
+	"respipe/loader/window"
 	"respipe/parser"
 )
 
 // Figures add up what schedules have seen.
 type Figures struct {
 	Outcomes [6]int // by batch.Outcome
-	Reasons  [8]int // by engine.Reason
+	Reasons  [9]int // by engine.Reason
 	Repairs  int64
 	Events   int64
 }
@@ -45,6 +46,11 @@ type shape struct {
 	disasters    bool          // processes end, and what they had not saved is lost
 	readonly     bool          // a server becomes read-only
 	file         int           // records of a file
+	splits       int           // of a hundred commands, so many have keys of several slots
+	ids          knowledge     // of run ids
+	watches      bool          // most transactions are guarded
+	typed        bool          // most commands are SET and SADD on few keys
+	unfenced     bool          // dials may not end the lost connections
 	resting      bool          // a migration rests halfway all the time
 	calm         time.Duration // when nothing fails any more
 }
@@ -53,6 +59,7 @@ type shape struct {
 type schedule struct {
 	clock
 	random *rand.Rand
+	extra  *rand.Rand // for what came later: the choices of random stay as they are
 	shape  shape
 	ops    parser.Ops
 
@@ -81,11 +88,19 @@ type schedule struct {
 	cutOff    bool                  // the engine has closed a connection before all was written
 	sent      map[int]bool          // records that a socket has taken in full
 	refusedAt map[int]time.Duration // when a record was first answered with a retryable error
-	lost      map[int]*server       // records whose execution a server has lost
+	lost      map[int]*loss         // records whose execution a server has lost
 	early     map[int]bool          // records reported before the load stopped
 	overtaken map[int]bool          // records that found the type that a later one has left
-	left      time.Duration         // when the load was last running
+	left      time.Duration         // when the load was last running, or began another repair
+	repairs   int64
 	stopped   time.Duration
+	parts     []*parser.Command // of the record that was read last, not submitted
+	splits    map[int]*split    // records that were sent in parts
+	unfenced  bool              // a dial has not ended a lost connection
+	streamed  map[int]*conn     // transactions that were sent in parts
+	refusing  [groups]bool      // a command on them was answered with an error
+	harmed    map[int]bool      // transactions to which something has happened
+	violated  bool              // the order was, since
 	causes    int
 	disasters int
 	figures   Figures
@@ -99,10 +114,12 @@ type schedule struct {
 func Run(seed uint64, out io.Writer) (failure string, figures Figures) {
 	s := &schedule{
 		random: rand.New(rand.NewPCG(seed, 12)),
-		conns:  map[engine.ConnID]*conn{},
-		armed:  -1,
-		out:    out, tracing: out != nil,
-		overtaken: map[int]bool{}, refusedAt: map[int]time.Duration{}, ended: map[int]bool{}, sent: map[int]bool{}, lost: map[int]*server{}, early: map[int]bool{}, shown: map[int]bool{}, causeless: map[int]bool{}, wides: map[int]bool{},
+		extra:  rand.New(rand.NewPCG(seed, 34)),
+		splits: map[int]*split{}, harmed: map[int]bool{}, streamed: map[int]*conn{},
+		conns: map[engine.ConnID]*conn{},
+		armed: -1,
+		out:   out, tracing: out != nil,
+		overtaken: map[int]bool{}, refusedAt: map[int]time.Duration{}, ended: map[int]bool{}, sent: map[int]bool{}, lost: map[int]*loss{}, early: map[int]bool{}, shown: map[int]bool{}, causeless: map[int]bool{}, wides: map[int]bool{},
 	}
 	s.choose()
 	s.input.s = s
@@ -176,26 +193,27 @@ func (s *schedule) choose() {
 	sh.disasters = r.IntN(6) == 0
 	sh.readonly = r.IntN(10) == 0
 	sh.config = engine.Config{
-		Cluster:       sh.cluster,
-		Connections:   []int{1, 1, 2, 3}[r.IntN(4)],
-		Window:        []int{16, 16, 5, 40, 0}[r.IntN(5)],
-		WindowBytes:   []int{4096, 1500, 65536}[r.IntN(3)],
-		BatchCommands: []int{4, 1, 16}[r.IntN(3)],
-		BatchBytes:    1024,
-		OnDisconnect:  []engine.OnDisconnect{0, 0, 0, 0, 0, 0, engine.Resend, engine.Fail}[r.IntN(8)],
-		Timeout:       []time.Duration{250 * ms, 250 * ms, 0, 40 * ms}[r.IntN(4)],
-		DrainFor:      100 * ms,
-		ReadyFor:      600 * ms,
-		RetryFor:      600 * ms,
-		StopFor:       150 * ms,
-		Backoff:       25 * ms,
-
-		LongestBackoff: 100 * ms,
-		MaxErrors:      []int64{-1, -1, -1, -1, -1, -1, -1, 3}[r.IntN(8)],
-
+		Cluster:          sh.cluster,
+		Connections:      []int{1, 1, 2, 3}[r.IntN(4)],
+		Window:           []int{16, 16, 5, 40, 0}[r.IntN(5)],
+		WindowBytes:      []int{4096, 1500, 65536}[r.IntN(3)],
+		BatchCommands:    []int{4, 1, 16}[r.IntN(3)],
+		BatchBytes:       1024,
+		OnDisconnect:     []engine.OnDisconnect{0, 0, 0, 0, 0, 0, engine.Resend, engine.Fail}[r.IntN(8)],
+		Timeout:          []time.Duration{250 * ms, 250 * ms, 0, 40 * ms}[r.IntN(4)],
+		DrainFor:         100 * ms,
+		ReadyFor:         600 * ms,
+		RetryFor:         600 * ms,
+		StopFor:          150 * ms,
+		Backoff:          25 * ms,
+		LongestBackoff:   100 * ms,
 		PersistentErrors: 6,
 		Op:               s.ops.Find,
 		Observer:         s,
+	}
+	s.chooseMore()
+	if r.IntN(8) == 7 {
+		sh.config.TooMany = func(errors int64) bool { return errors > 3 }
 	}
 	for i := range 2 * masters {
 		sv := &server{s: s, index: i, master: i < masters, scripts: map[int]bool{}}
@@ -218,6 +236,22 @@ func (s *schedule) choose() {
 		for k := g * keysOfGroup; k < (g+1)*keysOfGroup; k++ {
 			s.servers[owner].kinds[k] = kind(r.IntN(3))
 		}
+	}
+}
+
+// chooseMore chooses what came later.
+func (s *schedule) chooseMore() {
+	r, sh := s.extra, &s.shape
+	if r.IntN(4) == 0 {
+		sh.splits = 12
+	}
+	sh.ids = []knowledge{alwaysKnown, alwaysKnown, alwaysKnown, alwaysKnown, sometimesKnown, neverKnown}[r.IntN(6)]
+	sh.unfenced = r.IntN(8) == 0
+	sh.watches = r.IntN(10) == 0
+	sh.typed = r.IntN(10) == 0
+	sh.config.KeepReplies = r.IntN(6) == 0
+	if r.IntN(8) == 0 {
+		sh.config.Tuner = window.NewTuner([]int{window.Auto, window.Max, 7}[r.IntN(3)])
 	}
 }
 

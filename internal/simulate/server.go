@@ -31,12 +31,13 @@ type server struct {
 	order   []application // what a replica gets, in this order
 	down    time.Duration
 	busy    time.Duration
-	seen    bool          // the engine has lost a connection to it when it went down
 	refuses time.Duration // writes, until then
-	view    [groups]int   // who has the slots, as the server knows
-	leaving [groups]int   // where a slot migrates to; -1
-	coming  [groups]int   // where a slot comes from; -1
-	scripts map[int]bool  // what was sent to every master
+	told    bool          // the engine knows a process of it
+	losses  []*loss
+	view    [groups]int  // who has the slots, as the server knows
+	leaving [groups]int  // where a slot migrates to; -1
+	coming  [groups]int  // where a slot comes from; -1
+	scripts map[int]bool // what was sent to every master
 }
 
 // address returns the address of the server as the engine knows it.

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"bytes"
+	"time"
 
 	"respipe/loader/batch"
 	"respipe/loader/cluster"
@@ -30,6 +31,7 @@ func (s *schedule) deliver(c *conn, replies []reply) {
 		switch {
 		case r.err != "":
 			s.causes++
+			s.hurt(c, &r)
 			if r.record > 0 && s.refusedAt[r.record] == 0 && r.retryable() {
 				s.refusedAt[r.record] = s.now
 			}
@@ -46,6 +48,7 @@ func (s *schedule) deliver(c *conn, replies []reply) {
 	if s.tracing {
 		s.trace("replies %v: %d %v", c.id, len(replies), replies)
 	}
+	s.keep(&ev, replies)
 	s.handle(&ev)
 }
 
@@ -58,7 +61,7 @@ func (s *schedule) perform() {
 		case engine.Dial:
 			s.dial(a)
 		case engine.Close:
-			s.close(a.Conn)
+			s.close(&a)
 		case engine.FetchTopology:
 			s.fetch(a.Addresses)
 		case engine.Probe:
@@ -85,6 +88,8 @@ func (s *schedule) submit(a *engine.Action) {
 		}
 		s.trace("send %v:%s", a.Conn, text)
 	}
+	cmds, _ := parse(a.Batch.RESP)
+	s.began(c, cmds)
 	c.write(a.Batch.RESP)
 }
 
@@ -104,7 +109,11 @@ func (s *schedule) dial(a engine.Action) {
 			s.handle(&engine.Event{Kind: engine.DialFailed, Conn: a.Conn})
 			return
 		}
+		fenced := s.fences(len(a.Fence))
 		for _, id := range a.Fence {
+			if !fenced {
+				break
+			}
 			if old := s.conns[id]; old != nil && old.server == sv {
 				old.dead = true
 			}
@@ -120,20 +129,21 @@ func (s *schedule) dial(a engine.Action) {
 		s.conns[a.Conn] = c
 		s.made = append(s.made, c)
 		if s.tracing {
-			s.trace("connected %v to %s, fenced %v", a.Conn, a.Address, a.Fence)
+			s.trace("connected %v to %s, fenced %v %v", a.Conn, a.Address, a.Fence, fenced)
 		}
-		s.handle(&engine.Event{Kind: engine.Connected, Conn: a.Conn, Process: sv.runID(), Fenced: true})
+		s.handle(&engine.Event{Kind: engine.Connected, Conn: a.Conn, Process: s.process(sv), Fenced: fenced})
 	})
 }
 
 // close closes a connection; the server may see it late.
-func (s *schedule) close(id engine.ConnID) {
-	c := s.conns[id]
+func (s *schedule) close(a *engine.Action) {
+	c := s.conns[a.Conn]
 	if c == nil {
 		return
 	}
 	s.cutOff = s.cutOff || len(c.outbox) > 0
 	c.lost = true
+	c.harmed = c.harmed || a.Loss != engine.NoLoss
 	if s.random.IntN(2) == 0 {
 		c.dead = true
 	}
@@ -166,7 +176,14 @@ func (s *schedule) probe(a engine.Action) {
 // pump gives the engine what the source has, as long as it takes it and the
 // source does not wait.
 func (s *schedule) pump() {
-	for s.now >= s.sourceWaits && s.read < len(s.input.records) && s.engine.Accepts() {
+	for s.now >= s.sourceWaits && s.more() && s.engine.Accepts() {
+		if len(s.parts) > 0 {
+			part := s.parts[0]
+			s.parts = s.parts[1:]
+			s.engine.SubmitPart(s.now, part)
+			s.perform()
+			continue
+		}
 		rec := &s.input.records[s.read]
 		if s.read > 0 && rec.file != s.input.records[s.read-1].file && !s.ended[rec.file] {
 			s.ended[rec.file] = true
@@ -181,14 +198,17 @@ func (s *schedule) pump() {
 			s.perform()
 			continue
 		}
-		s.engine.Submit(s.now, &parser.Command{
+		c := &parser.Command{
 			File: rec.file,
 			Pos:  parser.Pos{File: "input", Line: s.read, Offset: int64(s.read * 10)},
 			N:    int64(s.read),
 			Last: true,
 			Args: rec.args,
 			Op:   rec.op,
-		})
+		}
+		if !s.engine.Submit(s.now, c) {
+			s.splitUp(c)
+		}
 		s.perform()
 		switch {
 		case s.random.IntN(6) == 0: // the shell polls without having to wait
@@ -202,7 +222,7 @@ func (s *schedule) pump() {
 			s.after(s.sourceWaits-s.now, func() {})
 		}
 	}
-	if s.read == len(s.input.records) && !s.inputEnded {
+	if !s.more() && !s.inputEnded {
 		s.inputEnded = true
 		s.handle(&engine.Event{Kind: engine.InputEnded})
 	}
@@ -210,6 +230,9 @@ func (s *schedule) pump() {
 		s.handle(&engine.Event{Kind: engine.InputPaused})
 	}
 }
+
+// more reports whether the source has more.
+func (s *schedule) more() bool { return s.read < len(s.input.records) || len(s.parts) > 0 }
 
 // moving reports whether something will happen without the source.
 func (s *schedule) moving() bool { return len(s.queue) > 0 }
@@ -235,6 +258,13 @@ func (s *schedule) arm() {
 func (s *schedule) Acknowledged(p engine.Part) {
 	for i := p.First; i <= p.Last; i++ {
 		s.resolve(p.Batch, i, batch.Acknowledged)
+	}
+}
+
+// Answered takes how long a batch took.
+func (s *schedule) Answered(_ engine.ConnID, commands int, took time.Duration) {
+	if commands < 1 || took < 0 {
+		s.fail("%d commands were answered in %v", commands, took)
 	}
 }
 
@@ -268,6 +298,7 @@ func (s *schedule) resolve(b *batch.Batch, i int, outcome batch.Outcome) {
 	if b.Entries[i].Flags&batch.Own != 0 {
 		return
 	}
+	s.replied(b, i, outcome)
 	p := b.Position(i)
 	if s.tracing {
 		s.trace("record %d %v", p.Record, outcome)
@@ -276,11 +307,13 @@ func (s *schedule) resolve(b *batch.Batch, i int, outcome batch.Outcome) {
 		s.fail("record %d is at line %d, offset %d", p.Record, p.Line, p.Offset)
 	}
 	o := &s.outcomes[p.Record-1]
-	if *o != batch.Pending {
+	if sp := s.splits[int(p.Record)]; sp != nil {
+		outcome = s.resolvePart(sp, int(p.Record), b, i, outcome)
+	} else if *o != batch.Pending {
 		s.fail("record %d is %v, and %v before", p.Record, outcome, *o)
 	}
 	*o = outcome
-	if s.engine.State() != engine.Stopping {
+	if s.engine.State() != engine.Stopping && (outcome == batch.NotSent || outcome == batch.Unknown) {
 		s.early[int(p.Record)] = true
 	}
 }

@@ -12,7 +12,10 @@
 // observer may read it during the call that passes it.
 package batch
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // Position is where a record begins.
 type Position struct {
@@ -29,7 +32,8 @@ type Number uint64
 // indexBits is how many bits of a Number are the index in the record.
 const indexBits = 24
 
-// NumberOf returns the number of a command of a record.
+// NumberOf returns the number of a command of a record. The parts of a command
+// that is sent in parts have one number, and no key in common.
 func NumberOf(record int64, index int) Number {
 	return Number(record)<<indexBits | Number(index&(1<<indexBits-1))
 }
@@ -73,6 +77,8 @@ const (
 	Watches                      // a WATCH
 	Watched                      // the MULTI of a transaction that a WATCH guards
 	Replaced                     // a DISCARD in the place of the EXEC, or of the end that is missing
+	Part                         // of a command that is sent in parts, by the slots of its keys
+	Last                         // the last command of its record
 )
 
 // Status is what the replies said of an entry. The zero status says nothing: an
@@ -124,6 +130,12 @@ type Batch struct {
 	Mixed    bool  // holds more than plain commands of the input in their first attempt
 	Held     bool  // not complete although it is answered: see engine.hold
 	Charged  int   // bytes that the window counts
+
+	SentAt time.Duration // when it was submitted
+	Mark   uint32        // of the window's tuner
+
+	texts   texts   // source texts of the records, where they are kept
+	replies replies // where they are kept
 }
 
 // Fits reports whether a command at a position can stand in the batch.
@@ -151,6 +163,39 @@ func (b *Batch) Add(p Position, index int, flags Flags) {
 		Flags:  flags,
 	})
 }
+
+// Copy adds an entry of another batch, with its RESP and its text.
+func (b *Batch) Copy(from *Batch, i int) {
+	e := &from.Entries[i]
+	b.RESP = append(b.RESP, from.Command(i)...)
+	b.Add(from.Position(i), int(e.Index), e.Flags)
+	b.AddText(from.Text(i))
+}
+
+// Append adds the entries of another batch that was written right behind this
+// one, with what was answered. All of both are answered.
+func (b *Batch) Append(from *Batch) {
+	n := b.Len()
+	for i := range from.Entries {
+		b.Copy(from, i)
+		b.Entries[n+i].Status = from.Entries[i].Status
+		if reply := from.Reply(i); reply != nil {
+			b.AddReply(reply)
+		}
+	}
+	for _, f := range from.Failures {
+		f.Entry += n
+		b.Failures = append(b.Failures, f)
+	}
+	b.Written += from.Written
+	b.Answered += from.Answered
+}
+
+// GiveBack lets the RESP and the texts go. The replies stay.
+func (b *Batch) GiveBack() { b.RESP, b.texts = nil, texts{} }
+
+// Size returns how many bytes the batch holds beside its entries.
+func (b *Batch) Size() int { return len(b.RESP) + b.texts.size() + b.replies.size() }
 
 // Len returns the number of entries.
 func (b *Batch) Len() int { return len(b.Entries) }
@@ -195,5 +240,8 @@ func (b *Batch) Range(first, last int) []byte {
 // Reset makes the batch empty, ready to be filled.
 func (b *Batch) Reset() {
 	clear(b.Failures)
-	*b = Batch{RESP: b.RESP[:0], Entries: b.Entries[:0], Failures: b.Failures[:0]}
+	*b = Batch{
+		RESP: b.RESP[:0], Entries: b.Entries[:0], Failures: b.Failures[:0],
+		texts: b.texts.empty(), replies: b.replies.empty(),
+	}
 }

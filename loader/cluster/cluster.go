@@ -41,7 +41,8 @@ func (v View) Normal() []Range {
 }
 
 // Agree returns the ranges that all views have in common; ok is false if they
-// differ, if there is none, or if a slot has no master.
+// differ, if there is no range, or if a slot has two masters. One that has none
+// is in no range.
 func Agree(views []View) (ranges []Range, ok bool) {
 	for i, v := range views {
 		normal := v.Normal()
@@ -52,12 +53,12 @@ func Agree(views []View) (ranges []Range, ok bool) {
 	}
 	next := 0
 	for _, r := range ranges {
-		if r.First != next {
+		if r.First < next {
 			return nil, false
 		}
 		next = r.Last + 1
 	}
-	return ranges, next == parser.Slots
+	return ranges, next > 0
 }
 
 // Redirect is what MOVED or ASK says.

@@ -60,8 +60,10 @@ func TestAgree(t *testing.T) {
 		{"one", []View{{"a:1", whole}}, true},
 		{"ranges in another order", []View{{"a:1", whole}, {"b:1", split}}, true},
 		{"a slot that one node gives to another", []View{{"a:1", whole}, {"b:1", moved}}, false},
-		{"a hole", []View{{"a:1", []Range{{0, 5, "a:1"}, {7, 16383, "a:1"}}}}, false},
-		{"no end", []View{{"a:1", []Range{{0, 5, "a:1"}}}}, false},
+		{"a slot without a master", []View{{"a:1", []Range{{0, 5, "a:1"}, {7, 16383, "a:1"}}}}, true},
+		{"that only one node knows of", []View{{"a:1", []Range{{0, 5, "a:1"}, {7, 16383, "b:1"}}}, {"b:1", []Range{{0, 5, "a:1"}, {6, 16383, "b:1"}}}}, false},
+		{"no end", []View{{"a:1", []Range{{0, 5, "a:1"}}}}, true},
+		{"no slot", []View{{"a:1", nil}}, false},
 		{"a range that cannot be", []View{{"a:1", []Range{{0, 16383, "a:1"}, {5, 3, "b:1"}}}}, true},
 		{"overlap", []View{{"a:1", []Range{{0, 16383, "a:1"}, {5, 9, "b:1"}}}}, false},
 	} {

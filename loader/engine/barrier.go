@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"slices"
 
 	"respipe/loader/batch"
@@ -34,20 +35,22 @@ type barrier struct {
 	e       *Engine
 	active  bool
 	entry   *batch.Batch // nil once it was sent to its one connection
+	at      batch.Position
 	slot    int
 	bound   *connection
 	scope   scope
 	results []copyResult
 	errors  []batch.Failure
-	places  int32 // of the connections that were there when copies were first sent
-	unknown bool  // a copy that must not run twice was lost
+	reply   []byte // of a copy: the first that is an error, or the first
+	places  int32  // of the connections that were there when copies were first sent
+	unknown bool   // a copy that must not run twice was lost
 	op      *parser.Op
 }
 
 // begin takes a command that needs a barrier.
 func (b *barrier) begin(entry *batch.Batch, scope scope, slot int, bound *connection, op *parser.Op) {
 	*b = barrier{
-		e: b.e, active: true, entry: entry, scope: scope, slot: slot, bound: bound, op: op,
+		e: b.e, active: true, entry: entry, at: entry.Position(0), scope: scope, slot: slot, bound: bound, op: op,
 		results: b.results[:0],
 	}
 	b.e.window.charge(entry)
@@ -62,7 +65,9 @@ func (b *barrier) advance() {
 	switch {
 	case b.e.state != Barrier || len(b.e.router.parked) > 0 || !b.e.log.emptyBut(b.entry):
 	case b.entry == nil:
-		b.end()
+		if b.close(); !b.e.session.alignNext(b.at) {
+			b.e.resume()
+		}
 	case b.scope == one:
 		b.sendOne()
 	case !b.sendMissing():
@@ -131,6 +136,9 @@ func (b *barrier) has(c *connection) bool {
 // answered takes the answer to a copy that is final.
 func (b *barrier) answered(c *connection, from *batch.Batch, i int) {
 	failed := from.Entries[i].Status != batch.Clean
+	if len(b.results) == 0 || failed && len(b.errors) == 0 {
+		b.reply = bytes.Clone(from.Reply(i))
+	}
 	if failed {
 		for _, f := range failuresOf(from, i, i) {
 			f.Entry = 0
@@ -175,6 +183,10 @@ func (b *barrier) copied() bool { return b.entry.Entries[0].Flags&batch.Copied !
 // finish reports a command of which every copy is final.
 func (b *barrier) finish() {
 	entry := b.entry
+	if entry.Entries[0].Flags&batch.Own != 0 {
+		b.e.session.answered(b.refusing())
+		return
+	}
 	failures := 0
 	for _, r := range b.results {
 		if r.failed {
@@ -189,22 +201,40 @@ func (b *barrier) finish() {
 	if refused {
 		done.Outcome, done.Errors = batch.Refused, b.errors
 	}
+	if b.reply != nil {
+		entry.AddReply(b.reply)
+	}
 	b.e.report(&done)
 	mixed := b.scope == everyConnection && !refused
 	results := slices.Clone(b.results)
 	b.end()
 	for _, r := range results {
 		if c := b.e.pool.find(r.conn); mixed && r.failed && c != nil {
-			b.e.pool.abandon(c) // the handshake of the next one restores the session
+			b.e.pool.abandon(c, Refusing) // the handshake of the next one restores the session
 		}
 	}
 }
 
+// refusing returns the connections that are there and have refused their copy.
+func (b *barrier) refusing() (refusing []*connection) {
+	for _, r := range b.results {
+		if c := b.e.pool.find(r.conn); r.failed && c != nil && c.phase == ready {
+			refusing = append(refusing, c)
+		}
+	}
+	return refusing
+}
+
 // end returns to the state before the barrier.
 func (b *barrier) end() {
+	b.close()
+	b.e.resume()
+}
+
+// close ends the barrier, and the time for its retries.
+func (b *barrier) close() {
 	b.drop()
 	b.e.repair.giveUp, b.e.repair.rounds = 0, 0
-	b.e.resume()
 }
 
 // drop forgets the barrier.
@@ -220,7 +250,7 @@ func (b *barrier) stop() {
 	if !b.active {
 		return
 	}
-	if b.entry != nil {
+	if b.entry != nil && b.entry.Entries[0].Flags&batch.Own == 0 {
 		outcome := batch.NotSent
 		if b.copied() {
 			outcome = batch.Unknown

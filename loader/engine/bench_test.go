@@ -11,8 +11,9 @@ import (
 // deaf is an observer that does nothing.
 type deaf struct{}
 
-func (deaf) Acknowledged(Part)     {}
-func (deaf) Completed(*Completion) {}
+func (deaf) Acknowledged(Part)          {}
+func (deaf) Answered(ConnID, int, Time) {}
+func (deaf) Completed(*Completion)      {}
 
 // loaded returns a running engine with so many nodes and commands for it, ready
 // made in RESP. Their keys are all of the nodes'.
@@ -21,7 +22,7 @@ func loaded(nodes int) (*Engine, []parser.Command) {
 	cfg := &Config{
 		Addresses: []string{"n0:1"}, Cluster: nodes > 1, Connections: 1,
 		WindowBytes: 8 << 20, BatchCommands: 4096, BatchBytes: 64 << 10,
-		MaxErrors: -1, RetryFor: 1, Op: ops.Find, Observer: deaf{},
+		RetryFor: 1, Op: ops.Find, Observer: deaf{},
 	}
 	e := New(cfg)
 	e.Start(0)

@@ -38,7 +38,7 @@ func (l *log) complete(c *connection, b *batch.Batch) {
 // plainAt returns how many plain commands stand at i that were acknowledged in
 // their first attempt.
 func plainAt(b *batch.Batch, i int) (n int) {
-	for i+n < b.Len() && b.Entries[i+n].Flags == 0 && b.Entries[i+n].Status == batch.Clean {
+	for i+n < b.Len() && b.Entries[i+n].Flags&^batch.Last == 0 && b.Entries[i+n].Status == batch.Clean {
 		n++
 	}
 	return n
@@ -75,10 +75,11 @@ func (l *log) completeEntry(b *batch.Batch, first, last int) {
 }
 
 // replaced makes a transaction refused whose EXEC a DISCARD has replaced,
-// whatever the DISCARD was answered: it cannot have run.
+// whatever the DISCARD was answered: it cannot have run. One that a load leaves
+// behind that stops is read again.
 func replaced(c *Completion) {
 	p := &c.Parts[len(c.Parts)-1]
-	if p.Batch.Entries[p.Last].Flags&batch.Replaced != 0 {
+	if c.Outcome != batch.NotSent && p.Batch.Entries[p.Last].Flags&batch.Replaced != 0 {
 		c.Outcome, c.Cause = batch.Refused, RecordRefused
 	}
 }
@@ -98,7 +99,8 @@ func (e *Engine) report(c *Completion) {
 	if c.MayHaveRun() && (c.Outcome == batch.Refused || c.Outcome == batch.NotSent || c.Outcome == batch.NotRun) {
 		c.Outcome = batch.Unknown
 	}
-	e.counts.add(c, e.state == Stopping)
+	e.counts.add(c, e.router.guard.beginning(c.Parts[0].Batch, c.Parts[0].First), e.state == Stopping)
+	e.session.completed(c)
 	e.cfg.Observer.Completed(c)
 }
 

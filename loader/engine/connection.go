@@ -1,6 +1,10 @@
 package engine
 
-import "respipe/loader/batch"
+import (
+	"slices"
+
+	"respipe/loader/batch"
+)
 
 // phase is where a connection stands.
 type phase uint8
@@ -61,6 +65,18 @@ func (c *connection) lose(written int64) {
 	c.phase, c.unanswered, c.silence = down, 0, silence{}
 }
 
+// forgetOwn forgets the commands of our own that a lost connection owes a reply
+// to: the next one does not.
+func (c *connection) forgetOwn(l *log) {
+	c.flight = slices.DeleteFunc(c.flight, func(b *batch.Batch) bool {
+		if b.Len() > 1 || b.Entries[0].Flags != batch.Own {
+			return false
+		}
+		l.put(b)
+		return true
+	})
+}
+
 // pool holds the nodes of the load and the connections to them.
 type pool struct {
 	e     *Engine
@@ -83,6 +99,21 @@ func (p *pool) node(address string) *node {
 		n.conns = append(n.conns, c)
 	}
 	return n
+}
+
+// tellers returns the addresses of the nodes to ask for the topology: those that
+// have slots, as one that has none any more may know nothing of the others. If
+// none of them has answered last time, all that were ever known.
+func (p *pool) tellers(unheard bool) (addresses []string) {
+	for _, n := range p.nodes {
+		if !n.away || unheard {
+			addresses = append(addresses, n.address)
+		}
+	}
+	if unheard {
+		addresses = append(addresses, p.e.cfg.Addresses...)
+	}
+	return addresses
 }
 
 // known returns the node at an address if there is a connection to it.
@@ -123,6 +154,7 @@ func (p *pool) dial() bool {
 }
 
 func (p *pool) dialOne(c *connection) {
+	c.forgetOwn(&p.e.log)
 	c.phase = dialing
 	c.id.Generation++
 	c.submitted = 0

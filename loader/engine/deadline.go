@@ -6,10 +6,11 @@ package engine
 func (e *Engine) Deadline() (t Time, ok bool) {
 	switch e.state {
 	case Running, Barrier, Finishing:
-		if t, ok := e.holds.deadline(); ok {
-			return earlier(t)(e.pool.firstPatience())
+		t, ok := e.window.deadline(e.pool.firstPatience())
+		if held, waits := e.holds.deadline(); waits {
+			return earlier(held)(t, ok)
 		}
-		return e.pool.firstPatience()
+		return t, ok
 	case Draining:
 		return earlier(e.repair.drained)(e.pool.firstPatience())
 	case Connecting:
@@ -18,7 +19,10 @@ func (e *Engine) Deadline() (t Time, ok bool) {
 		if e.repair.step == pausing {
 			return min(e.repair.until, e.repair.giveUp), true
 		}
-		return earlier(e.repair.giveUp)(e.pool.firstPatience())
+		if e.repair.step == resending {
+			return earlier(e.repair.giveUp)(e.pool.firstPatience())
+		}
+		return e.pool.firstPatience()
 	case Stopping:
 		return earlier(e.stop.deadline)(e.pool.firstPatience())
 	}

@@ -15,7 +15,7 @@ type Engine struct {
 	result  Result
 
 	pool    pool
-	window  window
+	window  budget
 	log     log
 	router  router
 	repair  repair
@@ -27,13 +27,17 @@ type Engine struct {
 	counts  counts
 }
 
-// New returns the engine of a load that has not begun.
+// New returns the engine of a load that has not begun. It does not keep cfg.
 func New(cfg *Config) *Engine {
+	own := *cfg
+	cfg = &own
 	e := &Engine{cfg: cfg}
-	e.window.cfg = cfg
+	e.window.begin(cfg)
 	e.pool.e, e.log.e, e.repair.e, e.stop.e = e, e, e, e
 	e.router.e, e.router.tx.e, e.router.guard.e = e, e, e
 	e.barrier.e, e.session.e, e.risk.e, e.holds.e = e, e, e, e
+	e.counts.cfg = cfg
+	e.session.begin()
 	e.repair.gatherer = gatherer{e: e, r: &e.repair, keys: keyReader{op: cfg.Op}}
 	return e
 }
@@ -64,20 +68,55 @@ func (e *Engine) Owner(slot int) string { return e.router.connection(slot).node.
 func (e *Engine) Result() Result { return e.result }
 
 // Accepts reports whether the engine takes a command now.
-func (e *Engine) Accepts() bool { return e.state == Running && len(e.router.parked) == 0 }
-
-// Submit takes the next command of the input. Accepts must hold.
-func (e *Engine) Submit(now Time, c *parser.Command) {
-	e.now = now
-	e.router.submit(c)
+func (e *Engine) Accepts() bool {
+	return e.state == Running && len(e.router.parked) == 0 && !e.window.slowed
 }
+
+// Submit takes the next command of the input. Accepts must hold. It returns
+// false if it has not taken the command, as the command must be sent in parts:
+// its keys lie in several slots of a cluster, and its Op splits.
+func (e *Engine) Submit(now Time, c *parser.Command) bool {
+	e.now = now
+	e.window.fed(now)
+	before := e.stop.take(c, false)
+	if !e.router.submit(c) {
+		e.stop = before
+		return false
+	}
+	e.stop.advance()
+	return true
+}
+
+// SubmitPart takes a part of a command that Submit has not taken: one whose keys
+// lie in one slot. The parts follow each other, and only the last one may be the
+// Last command of its record. Accepts must hold.
+func (e *Engine) SubmitPart(now Time, c *parser.Command) {
+	e.now = now
+	e.stop.take(c, true)
+	e.router.part(c)
+	e.stop.advance()
+}
+
+// Empty reports whether every command that was taken is complete, and no
+// transaction is open.
+func (e *Engine) Empty() bool {
+	return e.log.empty() && len(e.router.parked) == 0 && !e.router.tx.open &&
+		!e.barrier.active && len(e.repair.plan.entries) == 0
+}
+
+// Window returns how many commands may be in flight on a connection; 0 for any
+// number.
+func (e *Engine) Window() int { return e.window.most() }
 
 // Refuse takes a record of the input that was refused before it became a
 // command. The transaction that it stands in is refused.
 func (e *Engine) Refuse(now Time) {
 	e.now = now
+	e.window.fed(now)
 	e.router.tx.refused = e.router.tx.open
-	e.refused()
+	e.counts.refuse()
+	e.stop.sourceEnds()
+	e.tooMany()
 }
 
 // EndFile takes the end of one of several inputs. A transaction that is open
@@ -98,21 +137,15 @@ func (e *Engine) refuse(c *parser.Command, cause Cause) {
 	e.tooMany()
 }
 
-// refused counts an error.
-func (e *Engine) refused() {
-	e.counts.errors++
-	e.tooMany()
-}
-
 // tooMany stops the load if there were more errors than it may have, or nothing
 // but errors.
 func (e *Engine) tooMany() {
-	if e.cfg.MaxErrors >= 0 && e.counts.errors > e.cfg.MaxErrors {
-		e.stop.begin(ReasonErrors)
+	if e.counts.exceeded() {
+		e.stop.ask(ReasonErrors)
 	}
 	if n := e.pool.rejecting(); n != nil && e.state != Stopping && e.state != Done {
 		e.counts.earliest(n.row.first)
-		e.stop.begin(ReasonRejecting)
+		e.stop.ask(ReasonRejecting)
 	}
 }
 
@@ -137,6 +170,9 @@ func (e *Engine) act(a Action) { e.actions = append(e.actions, a) }
 // lose takes a connection for lost.
 func (e *Engine) lose(c *connection, written int64) {
 	c.lose(written)
+	if e.cfg.Tuner != nil {
+		e.cfg.Tuner.Lost()
+	}
 	switch e.state {
 	case Running, Barrier, Finishing:
 		e.repair.start()
@@ -181,21 +217,25 @@ func (e *Engine) advance() {
 	case Barrier:
 		e.barrier.advance()
 	case Finishing:
-		e.finishEmpty()
+		e.stop.complete()
 	}
 }
 
 // resume returns to where the load was before a repair.
 func (e *Engine) resume() {
+	e.state = usual(e)
+	e.progress()
+}
+
+// usual returns what the state is outside of a repair.
+func usual(e *Engine) State {
 	switch {
 	case e.barrier.active:
-		e.state = Barrier
+		return Barrier
 	case e.ended:
-		e.state = Finishing
-	default:
-		e.state = Running
+		return Finishing
 	}
-	e.progress()
+	return Running
 }
 
 // flows reports whether commands are sent and completed.
@@ -208,33 +248,6 @@ func (e *Engine) progress() {
 	e.tooMany()
 	e.holds.advance()
 	e.router.unpark()
+	e.stop.advance()
 	e.advance()
-}
-
-// finishEmpty ends the load if the input has ended and everything is complete.
-func (e *Engine) finishEmpty() {
-	if e.state != Finishing {
-		return
-	}
-	if e.router.tx.open && len(e.router.parked) == 0 {
-		e.router.tx.breakOff()
-	}
-	e.log.flush()
-	if len(e.router.parked) == 0 && e.log.empty() {
-		e.end(ReasonComplete)
-	}
-}
-
-// end ends the load.
-func (e *Engine) end(reason Reason) {
-	e.state = Done
-	for _, c := range e.pool.conns {
-		e.pool.close(c)
-	}
-	e.result = Result{
-		Reason: reason, Errors: e.counts.errors,
-		AtRisk: e.risk.found, OrderUnsure: e.risk.unsure,
-		Resume: e.counts.first, Partial: e.counts.unsent && reason != ReasonComplete,
-	}
-	e.act(Action{Kind: End})
 }

@@ -18,10 +18,11 @@ type gatherer struct {
 // plan. No reply may be owed.
 func (g *gatherer) gather() {
 	for _, c := range g.e.pool.conns {
+		begun := false
 		for i := 0; i < len(c.flight); {
 			if s := c.streamOf(c.flight[i]); s != nil {
 				i += s.sent()
-				g.gatherStream(c, s)
+				begun = g.gatherStream(c, s) || begun
 				continue
 			}
 			g.gatherBatch(c, c.flight[i])
@@ -36,6 +37,10 @@ func (g *gatherer) gather() {
 			c.filling = nil
 		}
 		g.keepStream(c)
+		if begun && c.phase == ready {
+			g.e.log.own(c, batch.Position{}, discardRESP)
+			g.e.log.submit(c)
+		}
 	}
 	g.e.holds.dissolve(g)
 	g.r.plan.sort()
@@ -50,11 +55,12 @@ func (g *gatherer) gatherBatch(c *connection, b *batch.Batch) {
 		last := lastOf(b, i)
 		en := &b.Entries[i]
 		switch {
-		case en.Status == batch.Removed || en.Flags&batch.InTx == 0 && en.Flags&batch.Own != 0:
+		case en.Status == batch.Removed:
 		case en.Flags&batch.Copied != 0:
 			p := g.pendingOf(c, b, i, last)
 			p.class = g.retryOf(b, i)
 			g.e.barrier.gather(c, &p)
+		case en.Flags&batch.InTx == 0 && en.Flags&batch.Own != 0:
 		default:
 			g.r.plan.entries = append(g.r.plan.entries, g.pendingOf(c, b, i, last))
 		}
@@ -64,7 +70,8 @@ func (g *gatherer) gatherBatch(c *connection, b *batch.Batch) {
 
 // gatherStream takes a streamed transaction. As long as all of its bytes are
 // there it becomes one entry again, or, without its end, returns to the router.
-func (g *gatherer) gatherStream(c *connection, s *stream) {
+// It reports whether the server would take what comes next for a part of it.
+func (g *gatherer) gatherStream(c *connection, s *stream) (begun bool) {
 	if !s.kept {
 		if !g.stays(c, s) {
 			g.r.plan.entries = append(g.r.plan.entries, pending{
@@ -73,29 +80,27 @@ func (g *gatherer) gatherStream(c *connection, s *stream) {
 			})
 			c.dropStream(s)
 		}
-		return
+		return false
 	}
-	state, kind, sent := s.state(), s.failure(), s.sent() > 0
+	state, kind := s.state(), s.failure()
+	begun = s.sent() > 0 && (s.open || s.sent() < len(s.parts))
 	waits := slices.Contains(s.parts, g.e.barrier.entry)
 	whole := g.merge(s)
 	c.dropStream(s)
-	if c.phase == ready && sent && (s.open || waits) {
-		g.e.log.own(c, whole.Position(0), discardRESP)
-		g.e.log.submit(c)
-	}
 	switch {
 	case s.open:
 		g.e.router.tx.takeBack(whole)
-		return
+		return begun
 	case waits:
+		whole.Sent, whole.Written, whole.Answered = false, 0, 0
 		g.e.barrier.entry, g.e.barrier.bound = whole, nil
-		return
+		return begun
 	}
 	g.r.batches = append(g.r.batches, whole)
-	whole.Sent, whole.Answered = true, whole.Len()
 	p := g.pendingOf(c, whole, 0, whole.Len()-1)
 	p.state, p.kind = state, kind
 	g.r.plan.entries = append(g.r.plan.entries, p)
+	return begun
 }
 
 // stays reports whether a streamed transaction can remain on its connection
@@ -118,19 +123,21 @@ func (g *gatherer) keepStream(c *connection) {
 	}
 }
 
-// merge makes one batch of the parts of a stream, the parked one included.
+// merge makes one batch of the parts of a stream, the parked one included. It
+// tells how much of it was sent and answered.
 func (g *gatherer) merge(s *stream) *batch.Batch {
 	whole := g.e.log.get()
 	for _, b := range s.parts {
 		for i := range b.Entries {
-			en := &b.Entries[i]
-			whole.RESP = append(whole.RESP, b.Command(i)...)
-			whole.Add(b.Position(i), int(en.Index), en.Flags)
+			whole.Copy(b, i)
 		}
+		whole.CopyReplies(b)
 		for _, f := range b.Failures {
 			f.Entry += whole.Len() - b.Len()
 			whole.Failures = append(whole.Failures, f)
 		}
+		whole.Sent = whole.Sent || b.Sent
+		whole.Written, whole.Answered = whole.Written+b.Written, whole.Answered+b.Answered
 		g.e.router.unparkPart(b)
 		g.e.log.put(b)
 	}

@@ -45,7 +45,7 @@ func onReplies(e *Engine, ev *Event) {
 	if c == nil {
 		return
 	}
-	if e.log.answer(c, ev.Count, ev.Errors) && !e.holds.answered(c) {
+	if e.log.answer(c, ev) && !e.holds.answered(c) {
 		e.repair.start()
 		return
 	}
@@ -57,16 +57,21 @@ func onReplies(e *Engine, ev *Event) {
 // onDrainedReplies takes replies while nothing new is sent.
 func onDrainedReplies(e *Engine, ev *Event) {
 	if c := e.pool.find(ev.Conn); c != nil {
-		e.log.answer(c, ev.Count, ev.Errors)
+		e.log.answer(c, ev)
 		e.advance()
 	}
 }
 
 // onLost takes the loss of a connection.
 func onLost(e *Engine, ev *Event) {
-	if c := e.pool.find(ev.Conn); c != nil && c.phase == ready {
-		e.lose(c, ev.Written)
+	c := e.pool.find(ev.Conn)
+	if c == nil || c.phase != ready {
+		return
 	}
+	if ev.Mismatched {
+		e.stop.begin(ReasonMismatched)
+	}
+	e.lose(c, ev.Written)
 }
 
 // onTopology takes what the nodes say of the cluster.
@@ -85,7 +90,7 @@ func onProbed(e *Engine, ev *Event) {
 	}
 	c.silence.probed, c.silence.busy = false, true
 	if !ev.Alive {
-		e.pool.abandon(c)
+		e.pool.abandon(c, Silent)
 	}
 }
 
@@ -101,6 +106,7 @@ func onTick(e *Engine, _ *Event) {
 	case e.state == Connecting || e.state == Repairing:
 		e.repair.tick()
 	}
+	e.window.tick(e.now)
 	if e.state != Stopping {
 		e.holds.tick()
 	}
@@ -110,11 +116,16 @@ func onTick(e *Engine, _ *Event) {
 }
 
 // onFlush sends what was taken, as the source has to wait.
-func onFlush(e *Engine, _ *Event) { e.log.flush() }
+func onFlush(e *Engine, _ *Event) {
+	e.window.paused(e.now)
+	e.log.flush()
+}
 
 // onInputEnded takes the end of the input.
 func onInputEnded(e *Engine, _ *Event) {
 	e.ended = true
+	e.window.fed(e.now)
+	e.stop.sourceEnds()
 	if e.state == Running {
 		e.state = Finishing
 		e.advance()
@@ -122,11 +133,17 @@ func onInputEnded(e *Engine, _ *Event) {
 }
 
 // onStopAsked stops the load; asked a second time it does not wait for any
-// server.
+// server, nor for the end of a record.
 func onStopAsked(e *Engine, _ *Event) {
-	if e.state == Stopping {
+	switch {
+	case e.state == Stopping:
 		e.stop.finish()
-		return
+	case e.stop.asked:
+		if e.stop.begin(ReasonAsked); e.state == Stopping {
+			e.stop.finish()
+		}
+	default:
+		e.stop.asked = true
+		e.stop.ask(ReasonAsked)
 	}
-	e.stop.begin(ReasonAsked)
 }

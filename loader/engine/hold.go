@@ -32,8 +32,11 @@ type hold struct {
 	store  store          // in which they lie
 	queue  []*batch.Batch // new commands of the slot, each a batch
 	giveUp Time
-	until  Time // end of the pause
+	until  Time // end of the pause; when releasing, 0 if there is none
 }
+
+// pauses reports whether the hold must be looked at again at a time.
+func (h *hold) pauses() bool { return h.step == waiting || h.step == releasing && h.until > 0 }
 
 // answerMark is a number of replies of a connection.
 type answerMark struct {
@@ -131,7 +134,7 @@ func (hs *holds) round(h *hold) {
 	}
 	h.plan.sort()
 	r.gatherer.readKeys(&h.plan)
-	h.plan.mayRunAgain(false)
+	h.plan.mayRunAgain(hs.e.cfg.OnDisconnect == Resend)
 	h.plan.mustRunAgain()
 	if hs.e.now >= h.giveUp {
 		h.plan.resendNothing()
@@ -158,7 +161,11 @@ func (hs *holds) sort(h *hold) {
 			left = append(left, *en)
 			continue
 		}
-		cause := hs.e.repair.causeOf(en)
+		if en.state == queued && !en.may {
+			hs.renew(h, en)
+			continue
+		}
+		cause := en.cause()
 		if hs.e.now >= h.giveUp && en.state != ran {
 			cause = RetriesEnded
 		}
@@ -184,7 +191,9 @@ func (hs *holds) free(h *hold) {
 func (hs *holds) tick() {
 	for _, h := range slices.Clone(hs.list) {
 		switch {
-		case h.step != waiting || hs.e.now < h.until || !hs.e.flows():
+		case !h.pauses() || hs.e.now < h.until || !hs.e.flows():
+		case h.step == releasing:
+			hs.release(h)
 		case hs.e.now >= h.giveUp:
 			hs.round(h)
 			hs.e.progress()
@@ -205,6 +214,10 @@ func (hs *holds) send(h *hold) {
 		}
 	}
 	if hs.insideTransaction(h) {
+		if hs.deadlocked(h) {
+			r.start()
+			return
+		}
 		h.step, h.until = waiting, hs.e.now+hs.e.cfg.Backoff
 		return
 	}
@@ -237,6 +250,14 @@ func (hs *holds) insideTransaction(h *hold) bool {
 	return false
 }
 
+// deadlocked reports whether the transaction that a hold waits for waits for
+// the hold: its keys were not known when it began, or its EXEC is a barrier. A
+// repair takes it back.
+func (hs *holds) deadlocked(h *hold) bool {
+	r := &hs.e.router
+	return hs.e.barrier.active || len(r.parked) > 0 && r.slot == h.slot
+}
+
 // queue queues an entry whose slot is held.
 func (hs *holds) queue(h *hold, b *batch.Batch) {
 	hs.e.window.charge(b)
@@ -247,14 +268,18 @@ func (hs *holds) queue(h *hold, b *batch.Batch) {
 // and bytes in the queue of a slot.
 func (hs *holds) admits(h *hold, n, bytes int) bool {
 	w := &hs.e.window
-	return (w.cfg.Window == 0 || len(h.queue) == 0 || len(h.queue)+n <= w.cfg.Window) && w.fits(n, bytes)
+	most := w.most()
+	return (most == 0 || len(h.queue) == 0 || len(h.queue)+n <= most) && w.fits(n, bytes)
 }
 
 // release sends what was queued, as the window allows, and ends the hold.
 func (hs *holds) release(h *hold) {
 	c := hs.e.router.connection(h.slot)
 	for len(h.queue) > 0 {
-		if c.inTransaction() {
+		if h.until = 0; c.inTransaction() {
+			if h.until = hs.e.now + hs.e.cfg.Backoff; hs.deadlocked(h) {
+				hs.e.repair.start()
+			}
 			return
 		}
 		b := h.queue[0]
@@ -284,10 +309,11 @@ func (hs *holds) dissolve(g *gatherer) {
 	hs.list = nil
 }
 
-// deadline returns when the first pause ends.
+// deadline returns when the first pause ends. A hold that is released pauses
+// while a transaction is open on its connection.
 func (hs *holds) deadline() (first Time, ok bool) {
 	for _, h := range hs.list {
-		if h.step == waiting && (!ok || h.until < first) {
+		if h.pauses() && (!ok || h.until < first) {
 			first, ok = h.until, true
 		}
 	}

@@ -69,6 +69,8 @@ func (l *log) submit(c *connection) {
 	}
 	c.filling = nil
 	b.Start, b.Written, b.Sent = c.submitted, int64(len(b.RESP)), true
+	b.SentAt = l.e.now
+	l.e.window.sent(l.e.now, b)
 	c.submitted += int64(len(b.RESP))
 	if c.unanswered == 0 {
 		c.silence.begin(l.e.now)
@@ -89,8 +91,8 @@ func (l *log) flush() {
 
 // answer takes further replies of a connection. It reports whether one of them
 // is a retryable error.
-func (l *log) answer(c *connection, count int, errors []ErrorReply) (trouble bool) {
-	count = min(count, c.unanswered)
+func (l *log) answer(c *connection, ev *Event) (trouble bool) {
+	count, errors := min(ev.Count, c.unanswered), ev.Errors
 	c.unanswered -= count
 	c.answered += int64(count)
 	c.silence.begin(l.e.now)
@@ -105,15 +107,40 @@ func (l *log) answer(c *connection, count int, errors []ErrorReply) (trouble boo
 			c.node.answered.add(b, b.Answered, b.Answered+n-1)
 		}
 		b.Answered += n
+		l.keep(b, ev, n)
+		if n > 0 && b.Answered == b.Len() {
+			l.answered(c, b)
+		}
 		if count -= n; count == 0 {
 			break
 		}
 	}
 	for _, s := range c.streams {
-		s.giveBack(&l.e.window, &l.e.repair.gatherer.keys)
+		l.queued(c, s)
 		trouble = trouble || s.state() == retry
 	}
 	return trouble
+}
+
+// keep keeps the next n replies of an event in their batch.
+func (l *log) keep(b *batch.Batch, ev *Event, n int) {
+	if !l.e.cfg.KeepReplies || n == 0 {
+		return
+	}
+	for range n {
+		end := ev.Ends[0]
+		b.AddReply(ev.Kept[ev.kept:end])
+		ev.Ends, ev.kept = ev.Ends[1:], end
+	}
+	l.e.window.replied(b)
+}
+
+// answered is called with a batch whose last reply has come.
+func (l *log) answered(c *connection, b *batch.Batch) {
+	l.e.cfg.Observer.Answered(c.id, b.Len(), l.e.now-b.SentAt)
+	if tuner := l.e.cfg.Tuner; tuner != nil {
+		tuner.Answered(b.Mark, b.SentAt, l.e.now, b.Len())
+	}
 }
 
 // fail notes the errors of an event with their entries, before its replies are
@@ -129,7 +156,7 @@ func (l *log) fail(c *connection, errors []ErrorReply, count int) (trouble bool)
 				c.node.row = row{}
 			}
 			success = errors[0].Index
-			c.note(b, &f)
+			l.noteRow(c, b, &f)
 			trouble = note(b, &f) || trouble
 			errors = errors[1:]
 		}
@@ -141,11 +168,12 @@ func (l *log) fail(c *connection, errors []ErrorReply, count int) (trouble bool)
 	return trouble
 }
 
-// note notes an error reply in the row of persistent errors of the node.
-func (c *connection) note(b *batch.Batch, f *batch.Failure) {
+// noteRow notes an error reply in the row of persistent errors of the node.
+func (l *log) noteRow(c *connection, b *batch.Batch, f *batch.Failure) {
 	switch {
+	case b.Entries[f.Entry].Flags&(batch.Own|batch.Copied) != 0: // of no record, or of several for one
 	case f.Kind == persistent:
-		c.node.row.note(c.beginning(b, f.Entry))
+		c.node.row.note(l.beginning(c, b, f.Entry))
 	case f.Kind != aborted:
 		c.node.row = row{}
 	}
@@ -153,14 +181,14 @@ func (c *connection) note(b *batch.Batch, f *batch.Failure) {
 
 // beginning returns where the command at an index of a batch begins, or its
 // transaction.
-func (c *connection) beginning(b *batch.Batch, i int) batch.Position {
+func (l *log) beginning(c *connection, b *batch.Batch, i int) place {
 	if s := c.streamOf(b); s != nil {
-		return s.parts[0].Position(0)
+		b, i = s.parts[0], 0
 	}
 	for i > 0 && b.Entries[i].Flags&batch.InTx != 0 && b.Entries[i].Flags&batch.Begins == 0 {
 		i--
 	}
-	return b.Position(i)
+	return l.e.router.guard.beginning(b, i)
 }
 
 // note notes a failure with its entry. It reports whether it must be retried.
@@ -233,10 +261,8 @@ func (l *log) copyEntry(c *connection, from *batch.Batch, first, last int) {
 		b = l.filling(c, from.Position(first))
 	}
 	for i := first; i <= last; i++ {
-		en := &from.Entries[i]
-		b.RESP = append(b.RESP, from.Command(i)...)
-		b.Add(from.Position(i), int(en.Index), en.Flags)
-		b.Mixed = b.Mixed || en.Flags != 0
+		b.Copy(from, i)
+		b.Mixed = b.Mixed || from.Entries[i].Flags&^batch.Last != 0
 	}
 }
 

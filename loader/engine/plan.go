@@ -42,6 +42,16 @@ type pending struct {
 	stream  *stream // of a transaction whose bytes were given back
 }
 
+// replaced reports whether a DISCARD has replaced the EXEC of the entry.
+func (p *pending) replaced() bool {
+	b, last := p.batch, int(p.last)
+	if s := p.stream; s != nil {
+		b = s.parts[len(s.parts)-1]
+		last = b.Len() - 1
+	}
+	return b.Entries[last].Flags&batch.Replaced != 0
+}
+
 // mayRun reports whether the entry ran or may have run, in any attempt.
 func (p *pending) mayRun() bool {
 	return p.may || p.state == ran || p.state == inFlight || p.state == failed
@@ -190,4 +200,28 @@ func (en *pending) outcome() batch.Outcome {
 		return batch.NotRun
 	}
 	return batch.NotSent
+}
+
+// needsPause reports whether a retryable error wants some time to pass.
+func (p *plan) needsPause() bool {
+	for i := range p.entries {
+		if en := &p.entries[i]; en.state == retry && (en.kind == busy || en.kind == tryAgain) {
+			return true
+		}
+	}
+	return false
+}
+
+// cause says why an entry is not resent.
+func (en *pending) cause() Cause {
+	if en.watched && (en.state == queued || en.state == retry) {
+		return WatchLost
+	}
+	switch en.state {
+	case retry:
+		return LaterHasRun
+	case inFlight:
+		return ConnectionLost
+	}
+	return NoCause
 }

@@ -32,6 +32,8 @@ type repair struct {
 	next     []cluster.Range // the slot table to install
 	home     []int32         // by key: the place it goes to in this round
 
+	unheard bool // no node has told the topology when asked last
+
 	drained Time // when silent connections count as lost
 	until   Time // end of the pause
 	giveUp  Time // end of the repair; 0 outside of one
@@ -50,6 +52,7 @@ func (r *repair) start() {
 	}
 	r.e.state = Draining
 	r.drained = r.e.now + r.e.cfg.DrainFor
+	r.e.stop.advance()
 	r.e.advance()
 }
 
@@ -57,16 +60,26 @@ func (r *repair) start() {
 func (r *repair) begin() {
 	r.e.state = Repairing
 	r.gatherer.gather()
+	r.recognise()
 	switch {
 	case r.mustStop():
 	case r.e.now >= r.giveUp:
 		r.abandon()
-	case r.rounds > 0 || r.idle > 1 || r.needsPause(): // idle: a server that hangs up at once would be asked for ever
+	case r.rounds > 0 || r.idle > 1 || r.plan.needsPause(): // idle: a server that hangs up at once would be asked for ever
 		r.rounds++
 		r.pause()
 	default:
 		r.rounds++
 		r.fetch()
+	}
+}
+
+// recognise takes a server that answers MOVED for a node of a cluster.
+func (r *repair) recognise() {
+	for i := range r.plan.entries {
+		if en := &r.plan.entries[i]; en.state == retry && en.kind == moved {
+			r.e.cfg.Cluster = true
+		}
 	}
 }
 
@@ -87,16 +100,6 @@ func (r *repair) mustStop() bool {
 			return true
 		case en.fixed && (en.state == queued || en.state == retry):
 			r.e.stop.begin(ReasonTransactionLost)
-			return true
-		}
-	}
-	return false
-}
-
-// needsPause reports whether a retryable error wants some time to pass.
-func (r *repair) needsPause() bool {
-	for i := range r.plan.entries {
-		if en := &r.plan.entries[i]; en.state == retry && (en.kind == busy || en.kind == tryAgain) {
 			return true
 		}
 	}
@@ -131,10 +134,7 @@ func (r *repair) fetch() {
 	r.step = fetching
 	a := Action{Kind: FetchTopology, Addresses: r.e.cfg.Addresses}
 	if len(r.e.pool.nodes) > 0 {
-		a.Addresses = nil
-		for _, n := range r.e.pool.nodes {
-			a.Addresses = append(a.Addresses, n.address)
-		}
+		a.Addresses = r.e.pool.tellers(r.unheard)
 	}
 	r.e.act(a)
 }
@@ -142,6 +142,7 @@ func (r *repair) fetch() {
 // topology takes what the nodes say. It counts only if they agree: what is sent
 // by a table that another node does not know of may lose its order.
 func (r *repair) topology(views []cluster.View) {
+	r.unheard = len(views) == 0
 	ranges, ok := cluster.Agree(views)
 	if !ok {
 		r.pause()
@@ -174,6 +175,7 @@ func (r *repair) redial() {
 func (r *repair) send() {
 	r.plan.mayRunAgain(r.e.cfg.OnDisconnect == Resend)
 	r.plan.mustRunAgain()
+	r.e.holds.putOff(&r.plan)
 	if r.clashes() {
 		r.e.stop.begin(ReasonTransactionLost)
 		return
@@ -181,27 +183,13 @@ func (r *repair) send() {
 	r.step = resending
 	for i := range r.plan.entries {
 		if en := &r.plan.entries[i]; !en.send {
-			r.finish(en, en.outcome(), r.causeOf(en))
+			r.finish(en, en.outcome(), en.cause())
 		}
 	}
 	r.round(&r.plan)
 	r.shrink()
 	r.e.log.flush()
 	r.e.advance()
-}
-
-// causeOf says why an entry is not resent.
-func (r *repair) causeOf(en *pending) Cause {
-	if en.watched && (en.state == queued || en.state == retry) {
-		return WatchLost
-	}
-	switch en.state {
-	case retry:
-		return LaterHasRun
-	case inFlight:
-		return ConnectionLost
-	}
-	return NoCause
 }
 
 // finish reports an entry that is not resent.
@@ -225,7 +213,7 @@ func (r *repair) finish(en *pending, outcome batch.Outcome, cause Cause) {
 	replaced(&done)
 	r.e.report(&done)
 	if cause == RetriesEnded && en.kind == busy {
-		c.node.row.note(done.Parts[0].Batch.Position(int(en.first)))
+		c.node.row.note(r.e.router.guard.beginning(en.batch, int(en.first)))
 	}
 }
 
@@ -235,14 +223,14 @@ func (r *repair) evaluate() {
 		r.start()
 		return
 	}
-	for _, c := range r.e.pool.conns {
-		r.e.log.completeHead(c)
-	}
 	r.end()
 }
 
 // end returns to the state before the repair.
 func (r *repair) end() {
+	for _, c := range r.e.pool.conns {
+		r.e.log.completeHead(c)
+	}
 	r.release()
 	if !r.e.barrier.retries() {
 		r.giveUp, r.rounds = 0, 0
@@ -318,9 +306,10 @@ func (r *repair) tick() {
 		r.e.state = Draining
 		r.drained = r.e.now + r.e.cfg.DrainFor
 		r.e.advance()
+	case r.step != pausing: // an attempt under way is answered in bounded time
 	case r.e.now >= r.giveUp:
 		r.abandon()
-	case r.step == pausing && r.e.now >= r.until:
+	case r.e.now >= r.until:
 		r.fetch()
 	}
 }

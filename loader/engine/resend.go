@@ -23,7 +23,8 @@ func (r *repair) round(p *plan) {
 func (r *repair) clashes() bool {
 	for _, c := range r.e.pool.conns {
 		for _, s := range c.streams {
-			if s.conn != c.id || c.node.away || c != r.e.router.connection(r.e.router.tx.slot) {
+			left := r.e.cfg.Cluster && c != r.e.router.connection(r.e.router.tx.slot)
+			if s.conn != c.id || c.node.away || left {
 				return true
 			}
 		}
@@ -94,14 +95,26 @@ func (r *repair) mustWait(p *plan, en *pending, c *connection) bool {
 	return wait
 }
 
-// flag notes with an entry that an attempt ran or may have run.
+// flag notes with an entry that an attempt ran or may have run, and which of its
+// commands a later one has overtaken, in its own transaction or behind it.
 func (r *repair) flag(en *pending) {
-	flags := batch.MayHaveRun
-	if en.state == ran && en.passed {
-		flags |= batch.Overtaken
+	var later map[uint64]bool // by hash of the key
+	if en.first < en.last {
+		later = map[uint64]bool{}
 	}
-	for i := en.first; i <= en.last; i++ {
-		en.batch.Entries[i].Flags |= flags
+	for i := int(en.last); i >= int(en.first); i-- {
+		overtaken := en.passed
+		if later != nil {
+			for _, key := range r.gatherer.keys.read(en.batch.Command(i)) {
+				hash := hashKey(key)
+				overtaken = overtaken || later[hash]
+				later[hash] = true
+			}
+		}
+		en.batch.Entries[i].Flags |= batch.MayHaveRun
+		if overtaken && en.state == ran {
+			en.batch.Entries[i].Flags |= batch.Overtaken
+		}
 	}
 	for _, f := range failuresOf(en.batch, int(en.first), int(en.last)) {
 		if f.Element >= 0 { // this command of the transaction was not acknowledged

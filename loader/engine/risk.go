@@ -13,8 +13,21 @@ type Range struct {
 	Replies     int64 // to its commands
 }
 
-// add extends the range by the entries first to last of a batch.
+// add extends the range by the entries first to last of a batch, but for commands
+// of our own, which may stand anywhere.
 func (r *Range) add(b *batch.Batch, first, last int) {
+	if !b.Mixed {
+		r.extend(b, first, last)
+		return
+	}
+	for i := first; i <= last; i++ {
+		if b.Entries[i].Flags&batch.Own == 0 {
+			r.extend(b, i, i)
+		}
+	}
+}
+
+func (r *Range) extend(b *batch.Batch, first, last int) {
 	from, to := b.Position(first), b.Position(last)
 	if r.Replies == 0 || from.Record < r.First.Record {
 		r.First = from
@@ -43,9 +56,12 @@ type risk struct {
 // must stop, as that is another one than before. Where the process is not known
 // the plan has decided: nothing that must not run twice was in flight.
 func (r *risk) restarted(n *node, process string) bool {
+	if process == "" {
+		return false // the next one that is known is compared with the last
+	}
 	before := n.process
 	n.process = process
-	if before == "" || process == "" || before == process || n.answered.Replies == 0 {
+	if before == "" || before == process || n.answered.Replies == 0 {
 		return false
 	}
 	r.add(n)
@@ -72,15 +88,25 @@ func (r *risk) add(n *node) {
 	n.answered = Range{}
 }
 
+// answered returns what the present process of each node has answered.
+func (r *risk) answered() (all []Risk) {
+	for _, n := range r.e.pool.nodes {
+		if n.answered.Replies > 0 {
+			all = append(all, Risk{n.address, n.answered})
+		}
+	}
+	return all
+}
+
 // row is a row of persistent errors of one node, without another reply between
 // them.
 type row struct {
 	count int
-	first batch.Position
+	first place
 }
 
 // note notes a reply that is a persistent error.
-func (r *row) note(p batch.Position) {
+func (r *row) note(p place) {
 	if r.count == 0 || p.Record < r.first.Record {
 		r.first = p
 	}

@@ -28,7 +28,7 @@ type router struct {
 }
 
 // install makes the connections of the nodes that have the slots those of the
-// load.
+// load. What has a slot without a node goes to the first one, which says so.
 func (r *router) install(ranges []cluster.Range) {
 	p := &r.e.pool
 	for _, n := range p.nodes {
@@ -39,14 +39,21 @@ func (r *router) install(ranges []cluster.Range) {
 	}
 	same := slices.Equal(ranges, r.ranges)
 	r.ranges = append(r.ranges[:0], ranges...)
+	if !same {
+		r.assign(0, parser.Slots-1, p.node(ranges[0].Address))
+	}
 	for _, rg := range ranges {
 		n := p.node(rg.Address)
-		if n.away = false; same {
-			continue
+		if n.away = false; !same {
+			r.assign(rg.First, rg.Last, n)
 		}
-		for slot := rg.First; slot <= rg.Last; slot++ {
-			r.table[slot] = uint16(n.conns[slot%len(n.conns)].id.Place)
-		}
+	}
+}
+
+// assign assigns slots to the connections of a node.
+func (r *router) assign(first, last int, n *node) {
+	for slot := first; slot <= last; slot++ {
+		r.table[slot] = uint16(n.conns[slot%len(n.conns)].id.Place)
 	}
 }
 
@@ -70,8 +77,9 @@ func (r *router) connection(slot int) *connection {
 	return p.conns[0]
 }
 
-// submit takes a command of the input.
-func (r *router) submit(c *parser.Command) {
+// submit takes a command of the input. It returns false if the command must be
+// sent in parts.
+func (r *router) submit(c *parser.Command) bool {
 	switch {
 	case r.tx.open:
 		r.tx.add(c)
@@ -79,6 +87,8 @@ func (r *router) submit(c *parser.Command) {
 		r.barrier(c, everyConnection)
 	case c.Op.Class == parser.Multi:
 		r.tx.begin(c)
+	case r.e.session.refused && c.Op.Class == parser.Watch:
+		r.refuseWatch(c, DatabaseUnset)
 	case r.e.session.refused:
 		r.e.refuse(c, DatabaseUnset)
 	case c.Op.Class == parser.Watch:
@@ -86,16 +96,26 @@ func (r *router) submit(c *parser.Command) {
 	case c.Op.Class == parser.Unwatch:
 		r.unwatch(c)
 	case r.table == nil:
-		r.plain(r.e.pool.conns[0], noSlot, c)
+		r.plain(r.e.pool.conns[0], noSlot, c, 0)
 	default:
-		r.spread(c)
+		return r.spread(c)
 	}
+	return true
 }
 
-// spread takes a plain command where there are several connections.
-func (r *router) spread(c *parser.Command) {
+// part takes a part of a command that is sent in parts.
+func (r *router) part(c *parser.Command) {
+	slot, _ := r.slotOf(c)
+	r.plain(r.connection(slot), slot, c, batch.Part)
+}
+
+// spread takes a plain command where there are several connections. It returns
+// false if the command must be sent in parts.
+func (r *router) spread(c *parser.Command) bool {
 	slot, same := r.slotOf(c)
 	switch {
+	case !same && r.e.cfg.Cluster && c.Op.Splits:
+		return false
 	case !same && r.e.cfg.Cluster:
 		r.e.refuse(c, SlotsDiffer)
 	case slot == noSlot && touchesAll(c.Op) && c.Op.Everywhere && r.e.cfg.Cluster:
@@ -103,8 +123,9 @@ func (r *router) spread(c *parser.Command) {
 	case !same, slot == noSlot && touchesAll(c.Op):
 		r.barrier(c, one)
 	default:
-		r.plain(r.connection(slot), slot, c)
+		r.plain(r.connection(slot), slot, c, 0)
 	}
+	return true
 }
 
 // barrier begins a barrier with a command.
@@ -132,15 +153,16 @@ func (r *router) slotOf(c *parser.Command) (slot int, same bool) {
 }
 
 // plain appends a command to the batch of a connection, or parks it.
-func (r *router) plain(to *connection, slot int, c *parser.Command) {
+func (r *router) plain(to *connection, slot int, c *parser.Command, flags batch.Flags) {
 	if !r.e.window.admits(to, 1, sizeOf(c)) || len(r.e.holds.list) > 0 && r.e.holds.of(slot) != nil {
 		b := r.e.log.get()
-		appendCommand(b, c, 0)
+		appendCommand(b, c, flags)
 		r.park(b, slot, nil)
 		return
 	}
 	b := r.e.log.filling(to, positionOf(c))
-	appendCommand(b, c, 0)
+	appendCommand(b, c, flags)
+	b.Mixed = b.Mixed || flags != 0
 	r.e.log.appended(to)
 }
 
@@ -156,13 +178,14 @@ func (r *router) park(b *batch.Batch, slot int, bound *connection) {
 func (r *router) unpark() {
 	for len(r.parked) > 0 && r.e.flows() {
 		b, c := r.parked[0], r.bound
-		if watched(b) && r.guard.lost() && (c == nil || c.streamOf(b) == nil) {
+		h, streamed := r.e.holds.of(r.slot), c != nil && c.streamOf(b) != nil
+		if watched(b) && (r.guard.lost() || h != nil) && !streamed { // held: a retry is needed behind the WATCH
 			r.parked = slices.Delete(r.parked, 0, 1)
 			r.refuseUnguarded(b)
 			continue
 		}
-		if h := r.e.holds.of(r.slot); h != nil {
-			if c != nil && c.streamOf(b) != nil || !r.unparkHeld(h, b) {
+		if h != nil {
+			if streamed || !r.unparkHeld(h, b) {
 				return
 			}
 			continue
@@ -173,6 +196,9 @@ func (r *router) unpark() {
 		r.e.window.giveBack(b)
 		if !r.e.window.admits(c, b.Len(), len(b.RESP)) {
 			r.e.window.charge(b)
+			if s := c.streamOf(b); s != nil && c.load() == 0 && s.makeRoom(&r.e.log) {
+				continue
+			}
 			if c.unanswered == 0 {
 				r.e.log.submit(c)
 			}
@@ -196,7 +222,6 @@ func (r *router) unparkHeld(h *hold, b *batch.Batch) bool {
 		return false
 	}
 	r.parked = slices.Delete(r.parked, 0, 1)
-	r.guard.use(nil, b)
 	r.e.holds.queue(h, b)
 	return true
 }
@@ -231,7 +256,21 @@ func appendCommand(b *batch.Batch, c *parser.Command, flags batch.Flags) {
 	} else {
 		b.RESP = parser.AppendCommand(b.RESP, c.Args)
 	}
+	if c.Last {
+		flags |= batch.Last
+	}
 	b.Add(positionOf(c), c.Index, flags)
+	if c.Raw == nil { // else the RESP is the text
+		b.AddText(c.Src)
+	}
+}
+
+// textOf returns the record of a command as it was read, nil if that is not kept.
+func textOf(c *parser.Command) []byte {
+	if c.Raw != nil {
+		return c.Raw
+	}
+	return c.Src
 }
 
 // positionOf returns where the record of a command begins.
@@ -244,7 +283,7 @@ func sizeOf(c *parser.Command) int {
 	if c.Raw != nil {
 		return len(c.Raw)
 	}
-	n := 16
+	n := 16 + len(c.Src)
 	for _, arg := range c.Args {
 		n += len(arg) + 16
 	}

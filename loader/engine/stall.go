@@ -34,7 +34,7 @@ func (p *pool) listen() {
 		switch {
 		case !ok || t > p.e.now:
 		case c.silence.busy:
-			p.abandon(c)
+			p.abandon(c, Silent)
 		default:
 			c.silence.probed = true
 			p.e.act(Action{Kind: Probe, Conn: c.id, Address: c.node.address})
@@ -43,8 +43,8 @@ func (p *pool) listen() {
 }
 
 // abandon closes a connection and takes it for lost.
-func (p *pool) abandon(c *connection) {
-	p.e.act(Action{Kind: Close, Conn: c.id})
+func (p *pool) abandon(c *connection, why Loss) {
+	p.e.act(Action{Kind: Close, Conn: c.id, Loss: why})
 	p.e.lose(c, c.submitted)
 }
 
@@ -52,7 +52,7 @@ func (p *pool) abandon(c *connection) {
 func (p *pool) abandonSilent() {
 	for _, c := range p.conns {
 		if c.unanswered > 0 {
-			p.abandon(c)
+			p.abandon(c, Silent)
 		}
 	}
 }

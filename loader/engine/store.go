@@ -36,8 +36,10 @@ func (s *store) move(en *pending) {
 	to := s.batches[n-1]
 	first := to.Len()
 	for i := int(en.first); i <= int(en.last); i++ {
-		to.RESP = append(to.RESP, from.Command(i)...)
-		to.Add(from.Position(i), int(from.Entries[i].Index), from.Entries[i].Flags)
+		to.Copy(from, i)
+		if s.log.e.cfg.KeepReplies {
+			to.AddReply(from.Reply(i)) // of one that ran and is to run again: it may be the last one
+		}
 	}
 	for _, f := range failuresOf(from, int(en.first), int(en.last)) {
 		f.Entry += first - int(en.first)

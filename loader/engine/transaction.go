@@ -21,11 +21,14 @@ type transaction struct {
 	conn    *connection  // that the stream goes to
 	refused bool         // a record of it was refused
 	spans   bool         // its keys belong to several connections: its EXEC is a barrier
+	queued  int          // commands behind MULTI
+	inside  inside       // its session commands
 }
 
 // begin begins a transaction with its MULTI.
 func (t *transaction) begin(c *parser.Command) {
-	t.open, t.slot, t.spans = true, noSlot, false
+	t.open, t.slot, t.spans, t.queued = true, noSlot, false, 0
+	t.inside = inside{number: batch.NumberOf(c.N, c.Index)}
 	t.refused = t.e.session.refused // as a whole: a SELECT in it does not change that
 	t.buffer = t.e.log.get()
 	flags := batch.InTx | batch.Begins
@@ -33,7 +36,7 @@ func (t *transaction) begin(c *parser.Command) {
 		flags |= batch.Watched
 		t.conn = g.conn
 		if g.conn != nil && t.e.cfg.Cluster {
-			t.slot = t.e.barrier.slot
+			t.slot = g.slot
 		}
 	}
 	t.append(c, flags)
@@ -46,10 +49,10 @@ func (t *transaction) add(c *parser.Command) {
 		t.end(c)
 		return
 	case parser.State:
-		// It would change one connection and no other, and not before EXEC.
-		t.refused = true
-		t.e.refuse(c, SessionInside)
-		return
+		if !t.admits(c) {
+			return
+		}
+		t.change(c.Op, parser.AppendCommand(nil, c.Args))
 	case parser.Multi, parser.Watch:
 		// The server refuses it and aborts the transaction.
 	default:
@@ -60,10 +63,62 @@ func (t *transaction) add(c *parser.Command) {
 		}
 	}
 	t.append(c, batch.InTx)
-	commands, bytes := t.e.window.limits()
-	if t.buffer.Len() >= commands || len(t.buffer.RESP) >= bytes {
+	t.queued++
+	if t.long() {
 		t.push()
 	}
+}
+
+// long reports whether the transaction must be sent in parts. In a cluster its
+// slot must be known before: commands on its keys that follow it must not go
+// elsewhere.
+func (t *transaction) long() bool {
+	if t.slot == noSlot && t.e.cfg.Cluster {
+		return 2*len(t.buffer.RESP) >= t.e.cfg.WindowBytes
+	}
+	commands, bytes := t.e.window.limits()
+	commands = max(commands, min(sentWhole, t.e.cfg.BatchCommands))
+	return t.buffer.Len() >= commands || len(t.buffer.RESP) >= bytes
+}
+
+// sentWhole is how many commands a transaction may have and is sent whole even
+// if the window is smaller, as one entry of any size may be in flight.
+const sentWhole = 64
+
+// admits reports whether a session command may be appended now. A SELECT of a
+// database that was not selected before must be tried first, and cannot be once a
+// part of the transaction was sent. In a transaction that is refused it has no
+// effect.
+func (t *transaction) admits(c *parser.Command) bool {
+	s := &t.e.session
+	if t.refused || c.Op.Name != "SELECT" {
+		return true
+	}
+	selected, known := s.databases[databaseOf(c.Args)]
+	switch {
+	case selected:
+		return true
+	case known || t.buffer == nil || t.stream != nil || !t.buffer.Fits(positionOf(c)):
+		t.refused = true
+		t.e.refuse(c, DatabaseRefused)
+	default:
+		s.try(c)
+	}
+	return false
+}
+
+// appendTried appends a SELECT whose trial has succeeded.
+func (t *transaction) appendTried(entry *batch.Batch) {
+	entry.Entries[0].Flags |= batch.InTx
+	t.buffer.Copy(entry, 0)
+	args := appendArgs(nil, entry.Command(0))
+	t.change(t.e.cfg.Op(args), entry.Command(0))
+	t.queued++
+}
+
+// change notes a session command, which takes effect with EXEC.
+func (t *transaction) change(op *parser.Op, resp []byte) {
+	t.inside.commands = append(t.inside.commands, insideCommand{t.queued, op, slices.Clone(resp)})
 }
 
 // keep reports whether a command may stand in the transaction, which in a
@@ -95,10 +150,15 @@ func (t *transaction) keep(c *parser.Command) bool {
 // end ends the transaction with its EXEC or DISCARD. Of one that was refused,
 // DISCARD replaces EXEC.
 func (t *transaction) end(c *parser.Command) {
-	if t.refused {
+	if t.refused && c.Op.Class == parser.Exec {
 		t.discard(positionOf(c), c.Index)
+		t.buffer.AddText(textOf(c))
 	} else {
 		t.append(c, batch.InTx|batch.Ends)
+	}
+	if c.Op.Class == parser.Exec && !t.refused && len(t.inside.commands) > 0 {
+		t.spans = true
+		t.e.session.inside = t.inside
 	}
 	t.finish()
 }
@@ -172,168 +232,18 @@ func (t *transaction) push() {
 func (t *transaction) takeBack(whole *batch.Batch) {
 	if t.buffer != nil {
 		for i := range t.buffer.Entries {
-			en := &t.buffer.Entries[i]
-			whole.RESP = append(whole.RESP, t.buffer.Command(i)...)
-			whole.Add(t.buffer.Position(i), int(en.Index), en.Flags)
+			whole.Copy(t.buffer, i)
 		}
 		t.e.log.put(t.buffer)
 	}
 	t.e.window.giveBack(whole)
+	whole.Sent, whole.Written, whole.Answered = false, 0, 0
 	whole.Failures = whole.Failures[:0]
+	whole.DropReplies()
 	t.buffer, t.stream, t.conn = whole, nil, nil
 }
 
 var discardRESP = []byte("*1\r\n$7\r\nDISCARD\r\n")
-
-// stream is a transaction that is sent in parts, each a batch of its own. The
-// parts stay in the log until the EXEC is answered. The bytes of a part are
-// given back when its commands were answered QUEUED; the transaction cannot be
-// resent from then on.
-type stream struct {
-	parts []*batch.Batch
-	open  bool   // its EXEC has not come
-	kept  bool   // no bytes were given back
-	conn  ConnID // that the first part was sent to
-
-	hashes []uint64 // of the keys in the bytes that were given back
-	wide   bool     // a command in them may touch any key
-}
-
-// streamOf returns the streamed transaction that a batch is a part of, nil if
-// it is none.
-func (c *connection) streamOf(b *batch.Batch) *stream {
-	for _, s := range c.streams {
-		if slices.Contains(s.parts, b) {
-			return s
-		}
-	}
-	return nil
-}
-
-// inTransaction reports whether a transaction is open on the connection: what is
-// sent now would become a part of it.
-func (c *connection) inTransaction() bool {
-	for _, s := range c.streams {
-		if s.parts[0].Sent && (s.open || !s.parts[len(s.parts)-1].Sent) {
-			return true
-		}
-	}
-	return false
-}
-
-// answered reports whether the end of the transaction is answered.
-func (s *stream) answered() bool {
-	last := s.parts[len(s.parts)-1]
-	return !s.open && last.Sent && last.Answered == last.Len()
-}
-
-// sent returns how many parts were submitted.
-func (s *stream) sent() (n int) {
-	for n < len(s.parts) && s.parts[n].Sent {
-		n++
-	}
-	return n
-}
-
-// giveBack gives the bytes of parts back whose commands are queued.
-func (s *stream) giveBack(w *window, keys *keyReader) {
-	for _, b := range s.parts {
-		if b.Sent && b.Answered == b.Len() && b.RESP != nil && !s.answered() {
-			s.keepHashes(b, keys)
-			w.giveBack(b)
-			b.RESP, s.kept = nil, false
-		}
-	}
-}
-
-// keepHashes keeps what a plan must know of the keys of a part.
-func (s *stream) keepHashes(b *batch.Batch, keys *keyReader) {
-	for i := range b.Entries {
-		found := keys.read(b.Command(i))
-		for _, key := range found {
-			s.hashes = append(s.hashes, hashKey(key))
-		}
-		s.wide = s.wide || len(found) == 0 && touchesAll(keys.op(keys.args))
-	}
-}
-
-// state returns what the replies say of the transaction.
-func (s *stream) state() entryState {
-	last := s.parts[len(s.parts)-1]
-	switch {
-	case s.open || !last.Sent || last.Answered < last.Len() && int64(last.Entries[last.Len()-1].End) > last.Written:
-		if kind := s.failure(); kind != null && kind != permanent {
-			return retry
-		}
-		return queued
-	case last.Answered < last.Len():
-		return inFlight
-	case last.Entries[last.Len()-1].Status == batch.Retryable:
-		return retry
-	case last.Entries[last.Len()-1].Status == batch.Null:
-		return notRun
-	case last.Entries[last.Len()-1].Status != batch.Failed:
-		return ran
-	}
-	if kind := s.failure(); kind != null && kind != permanent {
-		return retry
-	}
-	return failed
-}
-
-// failure returns the kind of the error that the transaction will be aborted
-// for: a permanent one if there is any, null if there is no error.
-func (s *stream) failure() uint8 {
-	kind := null
-	for _, b := range s.parts {
-		for _, f := range b.Failures {
-			switch {
-			case f.Element >= 0 || f.Kind == aborted:
-			case !retryable(f.Kind):
-				return permanent
-			case kind == null || f.Kind < kind:
-				kind = f.Kind
-			}
-		}
-	}
-	return kind
-}
-
-// completeStream reports a streamed transaction whose end is answered.
-func (l *log) completeStream(c *connection, s *stream) {
-	outcome := batch.Acknowledged
-	switch s.state() {
-	case failed, retry:
-		outcome = batch.Refused
-	case notRun:
-		outcome = batch.NotRun
-	}
-	l.reportStream(c, s, outcome, NoCause)
-}
-
-// reportStream reports a streamed transaction and forgets it.
-func (l *log) reportStream(c *connection, s *stream, outcome batch.Outcome, cause Cause) {
-	done := Completion{Outcome: outcome, Cause: cause}
-	for _, b := range s.parts {
-		done.Parts = append(done.Parts, Part{b, 0, b.Len() - 1})
-		done.Errors = append(done.Errors, b.Failures...)
-	}
-	replaced(&done)
-	l.e.report(&done)
-	for _, b := range s.parts {
-		l.e.router.unparkPart(b)
-		if b == l.e.barrier.entry {
-			l.e.barrier.entry = nil
-		}
-		l.put(b)
-	}
-	c.dropStream(s)
-}
-
-// dropStream forgets a streamed transaction.
-func (c *connection) dropStream(s *stream) {
-	c.streams = slices.DeleteFunc(c.streams, func(other *stream) bool { return other == s })
-}
 
 // breakOff refuses the open transaction at the end of its input: its end is
 // missing, and a DISCARD of our own stands for it.

@@ -95,24 +95,19 @@ func hunt(file string, schedules int) (finding, error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return finding{}, fmt.Errorf("does not build: %s", out)
 	}
-	run := exec.Command(binary, "-test.run", "^TestSchedules$", "-schedules", fmt.Sprint(schedules))
+	run := exec.Command(binary, "-test.run", "^TestSchedules$", "-first", "-schedules", fmt.Sprint(schedules))
 	out, err := run.CombinedOutput()
 	return read(out, err)
 }
 
-var (
-	failed = regexp.MustCompile(`seed (\d+): (.*)`)
-	panics = regexp.MustCompile(`seed (\d+)\n(?s:.*?)panic: (.*)`)
-)
+var failed = regexp.MustCompile(`seed (\d+): (.*)`)
 
 // read finds the failing seed in what the simulator has printed.
 func read(out []byte, err error) (finding, error) {
-	for _, re := range []*regexp.Regexp{failed, panics} {
-		if m := re.FindSubmatch(out); m != nil {
-			var seed int
-			fmt.Sscan(string(m[1]), &seed)
-			return finding{seed, string(m[2])}, nil
-		}
+	if m := failed.FindSubmatch(out); m != nil {
+		var seed int
+		fmt.Sscan(string(m[1]), &seed)
+		return finding{seed, string(m[2])}, nil
 	}
 	if _, exited := errors.AsType[*exec.ExitError](err); exited || err != nil {
 		return finding{}, fmt.Errorf("ends without a seed: %v\n%s", err, out)
