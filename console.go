@@ -90,7 +90,7 @@ func keyCount(n int64) string {
 func (c *console) progress(input sized) { c.meter.start(c.display, input) }
 
 // settled prints the failures of a batch.
-func (c *console) settled(b *loader.Batch) error {
+func (c *console) settled(b loader.Completed) error {
 	for _, f := range b.Failures() {
 		if f.Warning {
 			if c.warnings++; c.warnings <= shown && !c.quiet {
@@ -108,7 +108,7 @@ func (c *console) settled(b *loader.Batch) error {
 }
 
 // failure prints one failure: file:line: TEXT [NAME key].
-func (c *console) failure(prefix string, b *loader.Batch, f loader.Failure) {
+func (c *console) failure(prefix string, b loader.Completed, f loader.Failure) {
 	pos := b.Pos(f.I)
 	c.printf("%s%s: %s\n", prefix, printable(pos.String()), c.describe.failure(f.Text, b.Command(f.I)))
 }

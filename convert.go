@@ -124,7 +124,7 @@ func (v *converter) read(n int64, file int) {
 func (v *converter) write(c *parser.Command) {
 	if spoiled, _ := v.block.Take(c, v.src); spoiled > 0 {
 		v.buf = v.encode(v.buf, discard)
-		v.fail(c.Pos, fmt.Sprintf("EXEC not written: line %d of its block was refused, so none of it would run", spoiled))
+		v.fail(c.Pos, fmt.Sprintf("EXEC not written: line %d of its transaction was refused, so none of it would run", spoiled))
 		return
 	}
 	if v.slots != nil && v.slots.crosses(c) && v.slots.crossing <= shown {

@@ -25,7 +25,7 @@ func newGatherer(files *rejects, layouts *layouts) *gatherer {
 }
 
 // settled takes note of a batch.
-func (g *gatherer) settled(b *loader.Batch) error {
+func (g *gatherer) settled(b loader.Completed) error {
 	isCommands := g.layouts.of(b.File()).format == commandsFormat
 	for i := 0; i < b.Len(); {
 		if n := allRan(b, i); n > 0 {
@@ -51,7 +51,7 @@ func (g *gatherer) settled(b *loader.Batch) error {
 
 // allRan returns how many commands the record that begins with command i has,
 // if all of them are here, in no block, and have run; else 0.
-func allRan(b *loader.Batch, i int) (n int) {
+func allRan(b loader.Completed, i int) (n int) {
 	for want := 0; i+n < b.Len(); want++ {
 		index, last := b.Index(i + n)
 		if index != want || b.N(i+n) != b.N(i) || b.Block(i+n) > 0 || b.Outcome(i+n) != loader.Ran {
@@ -66,7 +66,7 @@ func allRan(b *loader.Batch, i int) (n int) {
 }
 
 // alone takes note of a record that is one command.
-func (g *gatherer) alone(b *loader.Batch, i int) error {
+func (g *gatherer) alone(b loader.Completed, i int) error {
 	switch b.Outcome(i) {
 	case loader.Failed, loader.NotRun:
 		return g.files.reject(&rejected{keptRecord: g.keep(b, i), words: words(b, i)})
@@ -98,7 +98,7 @@ type ranSpan struct{ index, from, to int }
 const headBytes = 512
 
 // part takes note of one of several commands.
-func (g *gatherer) part(b *loader.Batch, i int, last bool) error {
+func (g *gatherer) part(b loader.Completed, i int, last bool) error {
 	outcome := b.Outcome(i)
 	if outcome == loader.Elsewhere {
 		return nil
@@ -128,7 +128,7 @@ func (g *gatherer) part(b *loader.Batch, i int, last bool) error {
 }
 
 // missed takes note of a command that has not run, or may not have.
-func (g *gatherer) missed(r *gathered, b *loader.Batch, i int, outcome loader.Outcome) {
+func (g *gatherer) missed(r *gathered, b loader.Completed, i int, outcome loader.Outcome) {
 	r.failed = r.failed || outcome == loader.Failed || outcome == loader.NotRun
 	r.unknown = r.unknown || outcome == loader.Unknown
 	r.notSent = r.notSent || outcome == loader.NotSent
@@ -186,7 +186,7 @@ func (g *gatherer) finish() error {
 }
 
 // keep returns the record of command i. Its bytes are those of the batch.
-func (g *gatherer) keep(b *loader.Batch, i int) keptRecord {
+func (g *gatherer) keep(b loader.Completed, i int) keptRecord {
 	x := keptRecord{pos: b.Pos(i), number: b.N(i), layout: g.layouts.of(b.File()), db: b.DB(), text: b.Src(i), command: b.Command(i)}
 	if x.layout.format != commandsFormat {
 		return x
@@ -207,7 +207,7 @@ func isRequest(text []byte) bool {
 
 // words returns why command i failed, or did not run; nil where that is told of
 // another.
-func words(b *loader.Batch, i int) []byte {
+func words(b loader.Completed, i int) []byte {
 	for _, f := range b.Failures() {
 		if f.I == i {
 			return f.Text

@@ -30,7 +30,7 @@ type blockLine struct {
 
 // inBlock takes note of a command of a block. What respipe has refused may come
 // before the MULTI.
-func (g *gatherer) inBlock(b *loader.Batch, i int) (err error) {
+func (g *gatherer) inBlock(b loader.Completed, i int) (err error) {
 	n, outcome, class := b.Block(i), b.Outcome(i), b.Class(i)
 	k := g.blocks[n]
 	if k == nil {
@@ -58,7 +58,7 @@ func (g *gatherer) inBlock(b *loader.Batch, i int) (err error) {
 
 // executed takes note of a command of a block that has run, or was discarded as
 // it was meant to be.
-func (g *gatherer) executed(k *block, b *loader.Batch, i int, outcome loader.Outcome) error {
+func (g *gatherer) executed(k *block, b loader.Completed, i int, outcome loader.Outcome) error {
 	if outcome == loader.Failed {
 		x := g.keep(b, i)
 		x.db = k.db
@@ -74,7 +74,7 @@ func (g *gatherer) executed(k *block, b *loader.Batch, i int, outcome loader.Out
 
 // collect keeps a command of a block that was not executed. Once a text is not
 // there, only what failed itself is kept, and the MULTI.
-func (g *gatherer) collect(k *block, b *loader.Batch, i int) {
+func (g *gatherer) collect(k *block, b loader.Completed, i int) {
 	line := blockLine{keptRecord: g.keep(b, i)}
 	line.words = bytes.Clone(words(b, i))
 	if b.Class(i) == parser.Exec {
@@ -89,7 +89,7 @@ func (g *gatherer) collect(k *block, b *loader.Batch, i int) {
 
 // notRun stands before the reason of a block, for those of its records that did
 // nothing wrong.
-const notRun = "its block did not run: "
+const notRun = "its transaction did not run: "
 
 // endBlock writes a block down that has ended, or whose end will not come: it
 // is not whole.

@@ -66,7 +66,7 @@ func beside(path string, from int64, suffixes ...string) string {
 }
 
 // settled takes note of a batch. After an error it does nothing any more.
-func (k *keeping) settled(b *loader.Batch) error {
+func (k *keeping) settled(b loader.Completed) error {
 	if k.gatherer != nil && k.failed == nil {
 		k.failed = ownFile("rejects", k.gatherer.settled(b))
 	}

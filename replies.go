@@ -65,7 +65,7 @@ func openStream(ctx context.Context, path string) (*os.File, error) {
 }
 
 // settled writes the replies to the commands of a batch.
-func (r *replies) settled(b *loader.Batch) error {
+func (r *replies) settled(b loader.Completed) error {
 	r.buf = r.buf[:0]
 	for i := range b.Len() {
 		if reply := b.Reply(i); reply != nil {
@@ -83,7 +83,7 @@ func (r *replies) settled(b *loader.Batch) error {
 }
 
 // append appends the line of one reply.
-func (r *replies) append(b *loader.Batch, i int, reply []byte) {
+func (r *replies) append(b loader.Completed, i int, reply []byte) {
 	pos := b.Pos(i)
 	r.buf = appendMember(append(r.buf, '{'), "file", []byte(pos.File))
 	r.buf = fmt.Appendf(r.buf, `,"line":%d,"record":%d`, pos.Line, b.N(i))

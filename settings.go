@@ -60,9 +60,15 @@ func readSettings(c *cli.Context, given *commandLine) (*settings, error) {
 			TTL: c.String("ttl"), ExpireAt: c.String("expire-at"), Replace: c.Bool("replace"), Missing: c.String("missing"),
 		},
 		load: loader.Config{
-			ConnectTimeout: o.duration("connect-timeout", 5*time.Second), Timeout: o.duration("timeout", 30*time.Second),
-			Cluster: c.Bool("cluster"), Connections: o.connections(), WaitReplicas: int(o.count("wait-replicas", 0)), Window: o.window(), WindowBytes: o.size("window-bytes", 8<<20), Rate: o.rate(), ByteRate: o.size("byte-rate", 0),
-			OnDisconnect: o.onDisconnect(), RetryFor: o.duration("retry-for", 30*time.Second), WaitReady: o.duration("wait-ready", 0),
+			Servers: loader.Servers{
+				ConnectTimeout: o.duration("connect-timeout", 5*time.Second), Cluster: c.Bool("cluster"), WaitReady: o.duration("wait-ready", 0),
+			},
+			Limits: loader.Limits{
+				Window: o.window(), WindowBytes: o.size("window-bytes", 8<<20), Rate: o.rate(), ByteRate: o.size("byte-rate", 0),
+				Timeout: o.duration("timeout", 30*time.Second),
+			},
+			Connections: o.connections(), WaitReplicas: int(o.count("wait-replicas", 0)),
+			OnDisconnect: o.onDisconnect(), RetryFor: o.duration("retry-for", 30*time.Second),
 			After: o.after(), Expect: o.count("expect", 0),
 		},
 		exactlyOnce: o.name("exactly-once"), forget: o.name("forget"),

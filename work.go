@@ -104,7 +104,7 @@ func (w *work) config() loader.Config {
 			cfg.KeepReplies = loader.KeepAll
 		}
 	}
-	cfg.OnSettled = func(b *loader.Batch) error {
+	cfg.OnSettled = func(b loader.Completed) error {
 		w.console.settled(b)
 		return w.files.settled(b)
 	}

@@ -240,7 +240,7 @@ func (r *run) farAhead() (far bool) {
 	windows := int64(aheadWindows * len(r.pipes))
 	r.eachUnsettled(func(b *Batch) {
 		far = far || r.saves.handed-b.handed > windows*r.cfg.WindowBytes ||
-			r.tune.window != WindowMax && r.last-b.from.next > windows*int64(r.tune.window)
+			r.tune.Window() != WindowMax && r.last-b.from.next > windows*int64(r.tune.Window())
 	})
 	return far
 }

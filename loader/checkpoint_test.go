@@ -116,7 +116,7 @@ func TestStopBehindWatch(t *testing.T) {
 		cfg := resuming(server.Addr)
 		cfg.Window = 1
 		cfg.OnCheckpoint = func(Checkpoint) error { return nil }
-		cfg.OnSettled = func(b *Batch) error {
+		cfg.OnSettled = func(b Completed) error {
 			if b.N(b.Len()-1) >= row.stop {
 				return enough
 			}

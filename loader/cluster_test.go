@@ -318,6 +318,34 @@ func TestKeysOfUnknownCommandsAreAskedFor(t *testing.T) {
 	}
 }
 
+// A slot that no master has refuses its own commands and no others.
+func TestClusterSlotWithoutMaster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, 3, 0)
+	slot := strconv.Itoa(parser.Slot([]byte("foo")))
+	for _, m := range cluster.Masters() {
+		m.CLI("CONFIG", "SET", "cluster-require-full-coverage", "no")
+	}
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		left := false
+		for _, m := range cluster.Masters() { // each may tell the others of it once more
+			left = left || strings.HasPrefix(m.CLI("CLUSTER", "DELSLOTS", slot), "OK")
+		}
+		if !left {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the slot comes back")
+		}
+	}
+	cfg := clusterConfig(cluster, 8)
+	cfg.RetryFor = 200 * time.Millisecond
+	rep, err := Run(t.Context(), script("SET foo 1\nSET a 1\nSET b 1\nSET foo 2"), cfg)
+	if err != nil || rep.Errors != 2 || rep.Acknowledged != 2 || len(rep.Kinds) != 1 || !strings.HasPrefix(rep.Kinds[0].Text, "CLUSTERDOWN") {
+		t.Errorf("%v, %+v, %v", err, rep, kindTexts(rep))
+	}
+}
+
 // TestClusterBlocksThroughLostConnections is TestBlocksThroughLostConnections
 // while slots move, so that a block may have to go to another node than the one
 // on which it began.

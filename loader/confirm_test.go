@@ -23,7 +23,7 @@ func TestLostConnectionWhileReplicasAreWaitedFor(t *testing.T) {
 		struck := make(chan struct{})
 		var released atomic.Bool
 		released.Store(away) // it may get all of it by a new synchronization
-		cfg.OnSettled = func(b *Batch) error {
+		cfg.OnSettled = func(b Completed) error {
 			for i := range b.Len() {
 				if b.Acknowledged(i) && !released.Load() {
 					t.Errorf("command %d is settled before the replica has it", b.N(i))

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"respipe/loader/window"
 	"respipe/parser"
 )
 
@@ -138,13 +139,13 @@ func runExactly(ctx context.Context, src Source, cfg Config) (*Report, error) {
 	x.reportUnconfirmed()
 	x.cfg.After = nil // it was in the last transaction
 	x.rep.Window = x.limit
-	x.rep.DelayP50, x.rep.DelayP99 = delayAt(x.tune.delays, 50), delayAt(x.tune.delays, 99)
+	x.rep.DelayP50, x.rep.DelayP99 = latencyAt(x.latencies, 50), latencyAt(x.latencies, 99)
 	x.node.describe()
 	return x.rep, errors.Join(x.stopped, x.lost, x.broken, x.failedAfter, x.conclude())
 }
 
 func newExactly(ctx context.Context, src Source, cfg Config) *exactly {
-	r := &run{ctx: ctx, done: ctx.Done(), src: src, cfg: cfg, db: cfg.DB, rep: &Report{}, mail: newMailbox()}
+	r := &run{ctx: ctx, done: ctx.Done(), src: src, cfg: cfg, db: cfg.DB, rep: &Report{}, mail: newMailbox(), began: time.Now(), latencies: newLatencies()}
 	x := &exactly{
 		run: r, once: cfg.ExactlyOnce, key: keyPrefix + cfg.ExactlyOnce.Name, token: rand.Text(),
 		limit: usualLimit, landed: make(chan error, 1),
@@ -153,12 +154,9 @@ func newExactly(ctx context.Context, src Source, cfg Config) *exactly {
 	if cfg.Window > 0 {
 		x.limit = cfg.Window
 	}
-	r.tune, r.pace = newTuner(x.limit), newPace(cfg.Rate, cfg.ByteRate)
-	x.limit = r.pace.most(x.limit)
-	r.cut = int(min(largestBatch, max(cfg.WindowBytes/4, 1)))
-	if cfg.ByteRate > 0 {
-		r.cut = min(r.cut, max(1, int(float64(cfg.ByteRate)*smooth.Seconds())))
-	}
+	r.tune, r.pace = window.NewTuner(x.limit), window.NewPace(cfg.Rate, cfg.ByteRate)
+	x.limit = r.pace.Most(x.limit)
+	r.cut = r.pace.MostBytes(int(min(largestBatch, max(cfg.WindowBytes/4, 1))))
 	return x
 }
 

@@ -67,15 +67,15 @@ func TestExactlyOnceTransactions(t *testing.T) {
 		{"an empty block", "MULTI\nEXEC", "", 2, "", "DBSIZE: 1", 0},
 		{"an error in a block", "MULTI\nINCR n\nLPUSH n x\nINCR n\nEXEC\nINCR n", "a.txt:3 WRONGTYPE Operation against a key holding the wrong kind of value", 6, "", "GET n: 3", 0},
 		{"a block that is refused", "INCR n\nMULTI\nINCR n\nFROB\nEXEC\nINCR n", "a.txt:4 ERR unknown command 'FROB', with args beginning with: ;a.txt:5 EXECABORT Transaction discarded because of previous errors.", 6, "", "GET n: 2", 0},
-		{"a block that we refuse", "INCR n\nMULTI\nINCR n\n!no\nEXEC\nINCR n", "a.txt:4 no;a.txt:5 EXEC not sent: line 4 of its block was refused, so none of it ran", 4, "", "GET n: 2", 0},
+		{"a block that we refuse", "INCR n\nMULTI\nINCR n\n!no\nEXEC\nINCR n", "a.txt:4 no;a.txt:5 EXEC not sent: line 4 of its transaction was refused, so none of it ran", 4, "", "GET n: 2", 0},
 		{"a block that is discarded", "INCR n\nMULTI\nINCR n\nDISCARD\nINCR n", "", 5, "", "GET n: 2", 0},
-		{"a block without an end", "INCR n\nMULTI\nINCR n\n---\nINCR n", "a.txt:2 MULTI without EXEC: its block was discarded at the end of the file", 4, "", "GET n: 2", 0},
+		{"a block without an end", "INCR n\nMULTI\nINCR n\n---\nINCR n", "a.txt:2 MULTI without EXEC: its transaction was discarded at the end of the file", 4, "", "GET n: 2", 0},
 		{"MULTI inside a block", "MULTI\nINCR n\nMULTI\nEXEC", nested, 4, "", nestedRan, 0},
 		{"ends without a beginning", "EXEC\nINCR n\nDISCARD\nUNWATCH\nINCR n\nEXEC x", "a.txt:1 EXEC without MULTI;a.txt:3 DISCARD without MULTI;a.txt:6 EXEC without MULTI", 3, "", "GET n: 2", 0},
 		{"what cannot be", "WATCH a\nSWAPDB 0 1\nAUTH x\nINCR n", "a.txt:1 WATCH cannot be loaded exactly once: what runs must not depend on other clients;" +
 			"a.txt:2 SWAPDB cannot be loaded exactly once: it would move the position to another database;" +
 			"a.txt:3 AUTH cannot be loaded exactly once: a run that goes on behind it would not be logged in by it", 1, "", "GET n: 1", 0},
-		{"SWAPDB in a block", "MULTI\nINCR n\nSWAPDB 0 1\nEXEC", "a.txt:3 SWAPDB cannot be loaded exactly once: it would move the position to another database;a.txt:4 EXEC not sent: line 3 of its block was refused, so none of it ran", 2, "", "EXISTS n: 0", 0},
+		{"SWAPDB in a block", "MULTI\nINCR n\nSWAPDB 0 1\nEXEC", "a.txt:3 SWAPDB cannot be loaded exactly once: it would move the position to another database;a.txt:4 EXEC not sent: line 3 of its transaction was refused, so none of it ran", 2, "", "EXISTS n: 0", 0},
 		{"databases", "INCR n\nSELECT 3\nINCR n\nINCR n\nSELECT 2\nINCR n", "", 6, "", "GET n: 1;-n 3 GET n: 2;-n 2 GET n: 1;-n 3 EXISTS respipe:load: 0", 2},
 		{"a database that is not there", "SELECT 3\nINCR n\nSELECT 99\nINCR n\nSELECT x\nINCR n", "a.txt:3 ERR DB index is out of range;a.txt:5 ERR value is not an integer or out of range", 6, "", "EXISTS n: 0;-n 3 GET n: 3", 3},
 		{"databases in blocks", "SELECT 3\nMULTI\nINCR n\nSELECT 4\nINCR n\nSELECT 99\nEXEC\nINCR n\nMULTI\nINCR n\nSELECT 5\nDISCARD\nINCR n", "a.txt:6 ERR DB index is out of range", 13, "", "EXISTS n: 0;-n 3 GET n: 1;-n 4 GET n: 3;-n 5 EXISTS n: 0", 4},

@@ -102,7 +102,7 @@ func (x *exactly) takeSpecial(t *transaction, b *Batch, c *parser.Command) error
 		s := originOf(c, block)
 		s.asSent = false // the DISCARD is
 		b.trace(s)
-		x.failHere(b, x.at, fmt.Sprintf("EXEC not sent: line %d of its block was refused, so none of it ran", spoiled))
+		x.failHere(b, x.at, fmt.Sprintf("EXEC not sent: line %d of its transaction was refused, so none of it ran", spoiled))
 	} else {
 		b.append(c, block)
 	}
@@ -163,7 +163,7 @@ func (x *exactly) breakBlock() error {
 	b := x.batchAt(t, block.Mark.N, block.Pos, 0)
 	x.discard(b, block.Mark.N, block.Pos, parser.Discard)
 	b.trace(origin{last: true, block: block.Mark.N})
-	x.failHere(b, t.next.reach(), "MULTI without EXEC: its block was discarded at the end of the file")
+	x.failHere(b, t.next.reach(), "MULTI without EXEC: its transaction was discarded at the end of the file")
 	t.discarded = true
 	return x.handOver()
 }

@@ -48,8 +48,8 @@ func (x *exactly) land(err error) {
 // delayed takes note of how long the replies took.
 func (x *exactly) delayed(t *transaction, now time.Time) {
 	for _, b := range t.batches {
-		x.tune.answered(b, now)
-		x.node.delays.RecordValues(now.Sub(b.sent).Microseconds(), int64(b.due))
+		x.latencies.RecordValues(now.Sub(b.sent).Microseconds(), int64(b.due))
+		x.node.latencies.RecordValues(now.Sub(b.sent).Microseconds(), int64(b.due))
 	}
 }
 

@@ -281,7 +281,7 @@ func (s *onceSchedule) run(t *testing.T, addr string, kill time.Duration) (done 
 	}
 	var settled int64
 	last := int64(0)
-	cfg.OnSettled = func(b *Batch) error {
+	cfg.OnSettled = func(b Completed) error {
 		for i := range b.Len() {
 			if b.N(i) <= last {
 				t.Errorf("record %d is settled behind %d", b.N(i), last)
@@ -290,7 +290,7 @@ func (s *onceSchedule) run(t *testing.T, addr string, kill time.Duration) (done 
 			switch outcome := b.Outcome(i); {
 			case !s.refused[last-1]:
 				if outcome == Failed {
-					t.Errorf("record %d was not refused, and is told to be: %s", last, b.Failure(i).Text)
+					t.Errorf("record %d was not refused, and is told to be: %s", last, failureOf(b, i).Text)
 				}
 			case outcome == Ran:
 				t.Errorf("record %d was refused, and is told to have run", last)

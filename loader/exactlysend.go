@@ -46,11 +46,11 @@ func (x *exactly) handOver() error {
 
 // keepPace waits until the rates allow the transaction.
 func (x *exactly) keepPace(t *transaction) error {
-	if x.pace == (pace{}) || t.paced {
+	if x.pace == nil || t.paced {
 		return nil
 	}
 	t.paced = true
-	if wait := x.pace.reserve(time.Now(), t.due(), t.size()); wait > 0 {
+	if wait := x.pace.Reserve(time.Since(x.began), t.due(), t.size()); wait > 0 {
 		return x.sleep(wait)
 	}
 	return nil

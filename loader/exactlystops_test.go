@@ -264,7 +264,7 @@ func TestExactlyOnceEndsEarly(t *testing.T) {
 	}{
 		{"too many errors", func(c *Config) { c.MaxErrors = 3 }, false, "too many errors", 4},
 		{"interrupted", func(c *Config) {}, true, "context canceled", 5},
-		{"the hook", func(c *Config) { c.OnSettled = func(*Batch) error { return errString("full") } }, false, "full", 5},
+		{"the hook", func(c *Config) { c.OnSettled = func(Completed) error { return errString("full") } }, false, "full", 5},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			server.CLI("FLUSHALL")

@@ -134,6 +134,9 @@ func (g *greeting) inquire() error {
 	if v.Kind == '$' {
 		g.info.Health = parseHealth(v.Text)
 		g.info.RunID = g.info.Health.runID
+		if g.info.Mode == "" {
+			g.info.Mode = g.info.Health.mode
+		}
 	}
 	if g.cfg.CountKeys {
 		if g.info.Keys, err = g.askNumber("DBSIZE", -1); err != nil {

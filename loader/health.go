@@ -22,6 +22,7 @@ type Health struct {
 	Replicas    int // connected
 
 	runID string
+	mode  string // standalone, cluster, sentinel
 }
 
 // parseHealth reads the reply to INFO.
@@ -47,6 +48,8 @@ func parseHealth(info []byte) *Health {
 			h.Replicas = int(number(text))
 		case "role":
 			h.Role = text
+		case "redis_mode", "server_mode":
+			h.mode = text
 		case "run_id":
 			h.runID = text
 		}

@@ -195,13 +195,12 @@ func readRequest(br *bufio.Reader) ([]string, error) {
 // config is one for tests: nothing in it waits for long.
 func config(dial func(context.Context) (net.Conn, error)) Config {
 	return Config{
-		Dial:           func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) },
-		Addrs:          []string{"server"},
-		ConnectTimeout: 5 * time.Second,
-		Window:         1000,
-		WindowBytes:    8 << 20,
-		Timeout:        10 * time.Second,
-		MaxErrors:      -1,
+		Servers: Servers{
+			Dial:           func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) },
+			Addrs:          []string{"server"},
+			ConnectTimeout: 5 * time.Second,
+		},
+		Limits: Limits{Window: 1000, WindowBytes: 8 << 20, Timeout: 10 * time.Second, MaxErrors: -1},
 	}
 }
 
@@ -213,7 +212,7 @@ type shown struct {
 	order    []int64
 }
 
-func (s *shown) settled(b *Batch) error {
+func (s *shown) settled(b Completed) error {
 	for i := range b.Len() {
 		s.order = append(s.order, b.N(i))
 	}
@@ -232,4 +231,14 @@ func (s *shown) settled(b *Batch) error {
 // dialer connects to a Redis in this process.
 func dialer(m *miniredis.Miniredis) func(context.Context) (net.Conn, error) {
 	return func(context.Context) (net.Conn, error) { return m.Dial() }
+}
+
+// failureOf returns the error of command i, nil if there is none.
+func failureOf(c Completed, i int) *Failure {
+	for _, f := range c.Failures() {
+		if f.I == i && !f.Warning {
+			return &f
+		}
+	}
+	return nil
 }

@@ -217,7 +217,7 @@ func (l *leftover) finish() {
 	l.count(notSent, l.pending, l.mark, l.pos, l.pos)
 	if l.rep.InputDone { // the server had not closed it where we thought
 		l.rep.Errors++
-		l.kinds.Count([]byte("MULTI without EXEC: its block did not run"), l.pos)
+		l.kinds.Count([]byte("MULTI without EXEC: its transaction did not run"), l.pos)
 	}
 }
 

@@ -23,7 +23,7 @@ func (k *keptModel) watch(cfg *Config) {
 	cfg.OnCheckpoint, cfg.CheckpointEvery = k.checkpoint, time.Millisecond
 }
 
-func (k *keptModel) settled(b *Batch) error {
+func (k *keptModel) settled(b Completed) error {
 	for i := range b.Len() {
 		n := b.N(i)
 		fate := map[Outcome]outcome{Ran: applied, Failed: rejected, NotRun: rejected, Unknown: pending, NotSent: unsent}[b.Outcome(i)]
@@ -41,15 +41,15 @@ func (k *keptModel) settled(b *Batch) error {
 }
 
 // checkKept compares the source text.
-func (k *keptModel) checkKept(b *Batch, i int) {
+func (k *keptModel) checkKept(b Completed, i int) {
 	text := string(b.Src(i))
-	if want := k.lines[b.N(i)-1]; k.cfg.KeepSource && text != want && (text != "" || b.resp != nil) || !k.cfg.KeepSource && text != "" {
+	if want := k.lines[b.N(i)-1]; k.cfg.KeepSource && text != want && (text != "" || b.Command(i) != nil) || !k.cfg.KeepSource && text != "" {
 		k.Errorf("line %d is kept as %q, want %q", b.N(i), text, want)
 	}
 	if index, last := b.Index(i); index != 0 || !last {
 		k.Errorf("line %d is command %d, %v", b.N(i), index, last)
 	}
-	if block := b.Block(i); b.traced && block != k.blockOf(b.N(i)) {
+	if block := b.Block(i); (k.cfg.KeepSource || k.cfg.KeepReplies != 0) && block != k.blockOf(b.N(i)) {
 		k.Errorf("line %d is in block %d, want %d", b.N(i), block, k.blockOf(b.N(i)))
 	}
 }
@@ -68,9 +68,9 @@ func (k *keptModel) blockOf(n int64) int64 {
 }
 
 // checkReply looks whether the reply is there, and fits what became of a line.
-func (k *keptModel) checkReply(b *Batch, i int) {
+func (k *keptModel) checkReply(b Completed, i int) {
 	reply, outcome := string(b.Reply(i)), b.Outcome(i)
-	answered := outcome == Ran || outcome == NotRun || outcome == Failed && !b.Failure(i).Ours
+	answered := outcome == Ran || outcome == NotRun || outcome == Failed && !failureOf(b, i).Ours
 	if k.cfg.KeepReplies == 0 || !answered {
 		if reply != "" && (k.cfg.KeepReplies == 0 || outcome == NotSent && b.Block(i) == 0) {
 			k.Errorf("line %d has the reply %q", b.N(i), reply)

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,14 +13,14 @@ import (
 
 // node is a server process and the pipelines to it.
 type node struct {
-	addr   string
-	server *Server // as the last connection was greeted
-	pipes  []*pipeline
-	slot   int // one that it has, or had
-	wait   int // replicas that are waited for, see Config.WaitReplicas
-	report *NodeReport
-	delays *hdrhistogram.Histogram
-	acked  stretch // that it has acknowledged
+	addr      string
+	server    *Server // as the last connection was greeted
+	pipes     []*pipeline
+	slot      int // one that it has, or had
+	wait      int // replicas that are waited for, see Config.WaitReplicas
+	report    *NodeReport
+	latencies *hdrhistogram.Histogram
+	acked     stretch // that it has acknowledged
 }
 
 // open makes the pipelines of a load. The first connection, by which it was
@@ -131,14 +132,14 @@ func (r *run) replicated() bool { return r.router.owners != nil || r.cfg.Master 
 // newRow begins a row of the report for the process that is n now.
 func (r *run) newRow(n *node, s *Server) {
 	n.describe()
-	n.report, n.delays = &NodeReport{Server: s}, newDelays()
+	n.report, n.latencies = &NodeReport{Server: s}, newLatencies()
 	r.rep.Nodes = append(r.rep.Nodes, n.report)
 }
 
 // describe completes the row of n.
 func (n *node) describe() {
 	if n.report != nil {
-		n.report.DelayP50, n.report.DelayP99 = delayAt(n.delays, 50), delayAt(n.delays, 99)
+		n.report.DelayP50, n.report.DelayP99 = latencyAt(n.latencies, 50), latencyAt(n.latencies, 99)
 	}
 }
 
@@ -189,17 +190,21 @@ func (l *learned) find(name string, ask func(string) (parser.Value, error)) *par
 	return op
 }
 
-// askForKeys asks for a command on the control connection, which it makes if
-// there is none, or if the one that there was has been closed for being idle.
 func (r *run) askForKeys(name string) (v parser.Value, err error) {
-	for l := &r.learned; ; {
+	return r.learned.ask(r.ctx, r.cfg, r.nodes[0].addr, name)
+}
+
+// ask asks a server for a command on the control connection, which it makes if
+// there is none, or if the one that there was has been closed for being idle.
+func (l *learned) ask(ctx context.Context, cfg Config, addr, name string) (v parser.Value, err error) {
+	for {
 		used := l.control != nil
 		if !used {
-			if l.control, err = connect(r.ctx, r.cfg, r.nodes[0].addr); err != nil {
+			if l.control, err = connect(ctx, cfg, addr); err != nil {
 				return v, err
 			}
 		}
-		if v, err = l.control.askWithin(r.ctx, "COMMAND", "INFO", name); err == nil {
+		if v, err = l.control.askWithin(ctx, "COMMAND", "INFO", name); err == nil {
 			return v, nil
 		}
 		l.close() // its answer may still come

@@ -96,7 +96,7 @@ func (r *run) room(slot int, n int64, pos parser.Pos, size int, first *parser.Ma
 				continue
 			}
 		}
-		r.tune.blocked = true
+		r.tune.Blocked()
 		r.askConfirm(p, true)
 		if err := r.feedIdle(); err != nil {
 			return nil, err
@@ -131,7 +131,7 @@ func (r *run) windowOpen(p *pipeline, size int) bool {
 	if p.unanswered == 0 && (p.node.wait == 0 || p.kept == 0) {
 		return true
 	}
-	return (r.tune.window == WindowMax || p.unanswered+min(r.quarter(), max(p.usual, 1)) <= r.tune.window) &&
+	return (r.tune.Window() == WindowMax || p.unanswered+min(r.quarter(), max(p.usual, 1)) <= r.tune.Window()) &&
 		p.kept < maxBatches &&
 		p.keptBytes+int64(max(size, r.cut))+int64(p.unanswered)*r.replySize <= r.cfg.WindowBytes
 }
@@ -143,13 +143,13 @@ func (r *run) batchLimit(p *pipeline) int {
 	if r.cfg.KeepReplies != 0 {
 		most = repliesPerBatch
 	}
-	if r.tune.window == WindowMax {
-		return r.pace.most(most)
+	if r.tune.Window() == WindowMax {
+		return r.pace.Most(most)
 	}
-	return r.pace.most(min(most, r.quarter(), max(1, r.tune.window-p.unanswered)))
+	return r.pace.Most(min(most, r.quarter(), max(1, r.tune.Window()-p.unanswered)))
 }
 
-func (r *run) quarter() int { return max(1, r.tune.window/4) }
+func (r *run) quarter() int { return max(1, r.tune.Window()/4) }
 
 // cutFull hands the batch over when it is full.
 func (r *run) cutFull(p *pipeline) error {
@@ -196,7 +196,8 @@ func (r *run) blockGoesOn(p *pipeline) bool { return r.block.Open && r.blockPipe
 func (r *run) send(p *pipeline, b *Batch) {
 	b.start = p.handed
 	b.node = p.node
-	r.tune.sent(b, time.Now())
+	b.sent = time.Now()
+	b.phase = r.tune.Sent(b.sent.Sub(r.began))
 	p.handed += int64(len(b.resp))
 	if p.unanswered == 0 {
 		p.stall.restart()

@@ -219,7 +219,7 @@ func (c *conn) watch(i int) {
 func (c *conn) endBlock(i int) {
 	switch {
 	case c.scan.Nil:
-		c.cur.warn(i, "the block did not run: a key that it watches was changed")
+		c.cur.warn(i, "the transaction did not run: a key that it watches was changed")
 		c.abandonBlock(i)
 		return
 	case c.scan.Kind == '-':

@@ -265,7 +265,7 @@ func (r *run) leave(p *pipeline) {
 	}
 	r.rep.Bytes += p.conn.written
 	p.unanswered, p.redo, p.held, p.sentOpen = 0, false, false, false
-	r.tune.lost()
+	r.tune.Lost()
 }
 
 // attach gives p a connection.

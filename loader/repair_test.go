@@ -31,8 +31,15 @@ func TestBroadcastGoesToTheMastersOfNow(t *testing.T) {
 		{"CLIENT SETNAME x", "c:1", map[string]string{"c:1": "SET 1, CLIENT SETNAME x, SET 2"}},
 	} {
 		t.Run(row.command+" "+row.successor, func(t *testing.T) {
+			var moved atomic.Bool
 			nodes := map[string]*scripted{
-				"a:1": {slots: halves("a:1", "c:1"), reply: func(n *scripted, args []string) []byte {
+				"a:1": {slots: func() []slotRange {
+					if moved.Load() {
+						return halves(row.successor, "c:1")()
+					}
+					return halves("a:1", "c:1")()
+				}, reply: func(n *scripted, args []string) []byte {
+					moved.Store(true)
 					return fmt.Appendf(nil, "-MOVED %d %s\r\n", parser.Slot([]byte(low)), row.successor)
 				}},
 				"b:1": {slots: halves(row.successor, "c:1"), reply: acceptAll},
@@ -68,8 +75,8 @@ func TestFailoverInsideTransaction(t *testing.T) {
 				return halves("a:1", "c:1")()
 			}
 			nodes := map[string]*scripted{
-				"a:1": {slots: slots, reply: transactions(3)},
-				"b:1": {slots: slots, reply: transactions(3)},
+				"a:1": {slots: slots, reply: transactions(70)},
+				"b:1": {slots: slots, reply: transactions(70)},
 				"c:1": {slots: slots, reply: func(n *scripted, args []string) []byte {
 					if then != "FLUSHALL" && once.CompareAndSwap(false, true) {
 						if then == "BUSY" {
@@ -82,8 +89,12 @@ func TestFailoverInsideTransaction(t *testing.T) {
 			}
 			cfg := scriptedCluster(t, nodes)
 			cfg.Window = 1
-			text := fmt.Sprintf("MULTI\nSET %[1]s 1\nSET %[1]s 2\nSET %[1]s 3\nEXEC\n", low)
-			wantC := ""
+			text, wantB, wantC := "MULTI\n", "MULTI, ", ""
+			for i := range 70 { // too many to be sent whole
+				text += fmt.Sprintf("SET %s %d\n", low, i)
+				wantB += fmt.Sprintf("SET %s %d, ", low, i)
+			}
+			text += "EXEC\n"
 			if then == "FLUSHALL" {
 				text, wantC = text+"FLUSHALL\n", "FLUSHALL, "
 			}
@@ -92,8 +103,8 @@ func TestFailoverInsideTransaction(t *testing.T) {
 			}
 			src := script(text)
 			src.before = func(n int64) {
-				if n == 4 {
-					eventuallyExecuted(t, nodes["a:1"], "MULTI, SET "+low+" 1")
+				if n == 68 {
+					eventuallyExecuted(t, nodes["a:1"], "MULTI, SET "+low+" 0")
 					failed.Store(true)
 					nodes["a:1"].cut(true)
 				}
@@ -103,9 +114,8 @@ func TestFailoverInsideTransaction(t *testing.T) {
 				t.Errorf("%v, %d errors, %v", err, rep.Errors, kindTexts(rep))
 			}
 			account(t, rep)
-			wantB := strings.ReplaceAll("MULTI, SET k 1, SET k 2, SET k 3, EXEC", "k", low)
 			wantC += strings.ReplaceAll("SET k 0, SET k 1, SET k 2, SET k 3", "k", high)
-			if b, c := nodes["b:1"].executed(), nodes["c:1"].executed(); !strings.HasPrefix(b, wantB) || c != wantC {
+			if b, c := nodes["b:1"].executed(), nodes["c:1"].executed(); !strings.HasPrefix(b, wantB+"EXEC") || c != wantC {
 				t.Errorf("b executed %s\nc executed %s", b, c)
 			}
 		})
@@ -164,9 +174,9 @@ func TestInterruptInsideTransactionAndLostConnection(t *testing.T) {
 	cfg.Window, cfg.Timeout = 1, 60*time.Second
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	src := script(fmt.Sprintf("SET %[2]s 1\nMULTI\nSET %[1]s 1\nSET %[1]s 2\nSET %[1]s 3\nSET %[1]s 4\nEXEC", low, high))
+	src := script("SET " + high + " 1\nMULTI\n" + strings.Repeat("SET "+low+" 1\n", 100) + "EXEC") // too long to be sent whole
 	src.before = func(n int64) {
-		if n == 6 {
+		if n == 90 {
 			eventuallyExecuted(t, nodes["c:1"], "SET")
 			eventuallyExecuted(t, nodes["a:1"], "MULTI")
 			nodes["c:1"].cut(false)
@@ -320,19 +330,19 @@ func (s *selecting) dial(t *testing.T) func(context.Context, string) (net.Conn, 
 }
 
 // A SELECT that one of several connections refuses does not leave that
-// connection in another database than the others. Which connection gets the
-// refusal is chance: where that is an error, all may be in the old one.
+// connection in another database than the others: it is closed, and the load ends
+// if the next one is refused, too.
 func TestSelectRefusedOnOneConnection(t *testing.T) {
 	for _, row := range []struct {
 		name, text string
 		refuse     map[int]string
-		errors     int64
+		err        string
 	}{
-		{"of a transaction, for now", "MULTI\nSELECT 5\nEXEC\n", map[int]string{1: "BUSY Redis is busy running a script"}, 0},
-		{"of a transaction, for good", "MULTI\nSELECT 5\nEXEC\n", map[int]string{1: "ERR no"}, 0},
-		{"plain, the second for now", "SELECT 5\n", map[int]string{2: "LOADING Redis is loading"}, 0},
-		{"plain, the second for good", "SELECT 5\n", map[int]string{2: "ERR no"}, 1},
-		{"plain, the second always once more", "SELECT 5\n", map[int]string{2: "ERR no", 3: "ERR no"}, 1},
+		{"of a transaction, for now", "MULTI\nSELECT 5\nEXEC\n", map[int]string{1: "BUSY Redis is busy running a script"}, ""},
+		{"of a transaction, for good", "MULTI\nSELECT 5\nEXEC\n", map[int]string{1: "ERR no"}, ""},
+		{"plain, the second for now", "SELECT 5\n", map[int]string{2: "LOADING Redis is loading"}, ""},
+		{"plain, the second for good", "SELECT 5\n", map[int]string{2: "ERR no"}, ""},
+		{"plain, the second always once more", "SELECT 5\n", map[int]string{2: "ERR no", 3: "ERR no"}, "SELECT cannot be done on the new connection: ERR no"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := &selecting{refuse: row.refuse, sets: map[string]int{}}
@@ -340,11 +350,14 @@ func TestSelectRefusedOnOneConnection(t *testing.T) {
 			cfg.Dial = s.dial(t)
 			cfg.OnDisconnect, cfg.RetryFor, cfg.Connections, cfg.Window = Resume, 5*time.Second, 2, 1
 			rep, err := runWithin(t, 20*time.Second, t.Context(), script(row.text+sets(100)), cfg)
-			if err != nil || rep.Errors != row.errors {
-				t.Errorf("%v, %d errors, %v", err, rep.Errors, kindTexts(rep))
+			if row.err != "" {
+				if err == nil || !strings.Contains(err.Error(), row.err) || len(s.sets) > 0 {
+					t.Errorf("%v, SETs by database: %v", err, s.sets)
+				}
+				return
 			}
-			if s.sets["5"] != 100 && (row.errors == 0 || s.sets["0"] != 100) {
-				t.Errorf("SETs by database: %v", s.sets)
+			if err != nil || rep.Errors != 0 || s.sets["5"] != 100 {
+				t.Errorf("%v, %d errors, %v, SETs by database: %v", err, rep.Errors, kindTexts(rep), s.sets)
 			}
 		})
 	}
@@ -410,8 +423,11 @@ func TestRedirectWithoutTimeout(t *testing.T) {
 	}
 }
 
-// A transaction and a plain command are sent again, and later ones on their key
-// that have run already made it another type: that is no error.
+// A transaction and a plain command were in flight on a lost connection and are
+// resent. The error that one of them gets then says nothing of its first attempt,
+// behind which a later one may have made its key another type: its outcome is
+// unknown. Of one that was acknowledged before it would be no error: see
+// TestWrongTypeOfSecondRun of the engine.
 func TestWrongTypeOfWhatRunsAgain(t *testing.T) {
 	for _, text := range []string{"HSET k f v\nDEL k\nSET k x", "MULTI\nHSET k f v\nEXEC\nDEL k\nSET k x", "MULTI\nPING\nHSET k f v\nEXEC\nDEL k\nSET k x"} {
 		var dials atomic.Int32
@@ -444,7 +460,7 @@ func TestWrongTypeOfWhatRunsAgain(t *testing.T) {
 		}
 		cfg.OnDisconnect, cfg.RetryFor, cfg.Timeout, cfg.ConnectTimeout = Resume, 3*time.Second, 50*time.Millisecond, time.Second
 		rep, err := runWithin(t, 10*time.Second, t.Context(), script(text), cfg)
-		if err != nil || rep.Errors > 0 || rep.Repeated != 1 || rep.Acknowledged != rep.Records {
+		if err != nil || rep.Errors != 1 || rep.Unknown != 1 || rep.Acknowledged != rep.Records-1 {
 			t.Errorf("%q: %v, %+v, %v", text, err, rep, kindTexts(rep))
 		}
 	}

@@ -26,7 +26,7 @@ func TestReplies(t *testing.T) {
 			cfg := resuming(server.Addr)
 			cfg.Connections, cfg.Window, cfg.KeepReplies = connections, window, 24
 			got := make([]string, len(want))
-			cfg.OnSettled = func(b *Batch) error {
+			cfg.OnSettled = func(b Completed) error {
 				for i := range b.Len() {
 					if reply := b.Reply(i); reply != nil {
 						got[b.N(i)-1] += strings.TrimSuffix(strings.ReplaceAll(string(reply), "\r\n", "|"), "|")
@@ -53,7 +53,7 @@ func TestRepliesOfLongBlock(t *testing.T) {
 	cfg.WindowBytes, cfg.KeepReplies, cfg.KeepSource = 16<<10, 100, true
 	const commands = 3000
 	var replies []string
-	cfg.OnSettled = func(b *Batch) error {
+	cfg.OnSettled = func(b Completed) error {
 		for i := range b.Len() {
 			replies = append(replies, string(b.Reply(i)))
 		}
@@ -119,7 +119,7 @@ func TestRepliesHoldTheLoadUp(t *testing.T) {
 	cfg.Timeout = 2 * time.Second // on a busy machine the server says nothing for 300 ms
 	slow := true
 	var order []int64
-	cfg.OnSettled = func(b *Batch) error {
+	cfg.OnSettled = func(b Completed) error {
 		if slow {
 			slow = false
 			time.Sleep(3 * time.Second)     // longer than the timeout
@@ -148,7 +148,7 @@ func TestRepliesNobodyTakesAtTheEnd(t *testing.T) {
 	cfg := config(serve(t, func(args []string) []byte { return reply }))
 	cfg.KeepReplies, cfg.WindowBytes, cfg.Window = KeepAll, 1<<18, 0
 	broken := fmt.Errorf("no room")
-	cfg.OnSettled = func(b *Batch) error {
+	cfg.OnSettled = func(b Completed) error {
 		time.Sleep(50 * time.Millisecond)
 		return broken
 	}

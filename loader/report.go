@@ -11,10 +11,24 @@ type Report struct {
 	Server *Server // the first that answered; nil when the connection was not made
 	Nodes  []*NodeReport
 
-	Errors  int64 // error replies, error elements of EXEC replies, refused records
-	Replies int64 // answered commands of the input, error replies included
-	Records int64 // records read, refused ones included
+	Errors     int64 // error replies, error elements of EXEC replies, refused records
+	Replies    int64 // answered commands of the input, error replies included
+	Unanswered int64 // commands written to their last byte that have no reply
+	Records    int64 // records read, refused ones included
+	Counts
+	Doubts
+	Runs
+	Traffic
 
+	Kinds     []*Kind     // errors by kind, in the order of their first place
+	InputDone bool        // the input was read to its end
+	Position  parser.Mark // where to go on from: the oldest record not settled, or where reading stopped
+	File      string      // name of the input of Position
+	OpenBlock bool        // Position is the MULTI or WATCH of a block that was open
+}
+
+// Counts say what became of the commands of a load.
+type Counts struct {
 	// Every command that was handed out by the source is in one of these.
 	Acknowledged int64 // answered, and not with an error
 	Refused      int64 // answered with an error, or refused before it was sent
@@ -25,10 +39,22 @@ type Report struct {
 	Repeated int64 // error replies to commands sent again that had run before; no errors
 	Split    int64 // commands sent in several pieces, by slot
 	Twice    int64 // commands sent again that may have run and cannot run twice without harm
+}
 
+// Doubts are what is not known of a load, or may be lost.
+type Doubts struct {
+	FirstLost   parser.Pos // first and last place of Unknown
+	LastLost    parser.Pos
+	AtRisk      []Risk
+	Restarted   bool // another server process answered: what was acknowledged may be gone
+	OrderUnsure bool // the old connection could not be ended before commands were sent again
+}
+
+// Runs are what earlier runs of a load have done, and what the next one needs.
+type Runs struct {
 	EarlierRecords int64      // of earlier runs, see Config.Earlier and ExactlyOnce
 	EarlierErrors  int64      // among these
-	Checkpoint     Checkpoint // of a load with Config.OnCheckpoint: what has become of Position
+	Checkpoint     Checkpoint // of a load with Hooks.OnCheckpoint: what has become of Position
 
 	// Of a load that runs exactly once.
 	DoneBefore bool  // earlier runs were at the end of the input: this one did nothing
@@ -39,26 +65,17 @@ type Report struct {
 	Unconfirmed Unconfirmed
 	// AfterUnconfirmed says that Config.After ran, and its reply was lost.
 	AfterUnconfirmed bool
+}
 
+// Traffic is what went over the connections.
+type Traffic struct {
 	Sent       int64 // commands of the input written to their last byte
-	Unanswered int64 // of these, commands that have no reply
 	Bytes      int64 // bytes written
 	Duration   time.Duration
 	Window     int           // commands that could be unanswered at the end; WindowMax for any number
 	DelayP50   time.Duration // from a write to its replies: half of them took no longer
 	DelayP99   time.Duration
-
-	Kinds       []*Kind     // errors by kind, in the order of their first place
-	InputDone   bool        // the input was read to its end
-	Position    parser.Mark // where to go on from: the oldest record not settled, or where reading stopped
-	File        string      // name of the input of Position
-	FirstLost   parser.Pos  // first and last place of Unknown
-	LastLost    parser.Pos
-	Reconnects  int // connections made in place of lost ones
-	AtRisk      []Risk
-	Restarted   bool // another server process answered: what was acknowledged may be gone
-	OrderUnsure bool // the old connection could not be ended before commands were sent again
-	OpenBlock   bool // Position is the MULTI or WATCH of a block that was open
+	Reconnects int // connections made in place of lost ones
 }
 
 // NodeReport is what one of several servers has done.

@@ -56,7 +56,7 @@ func (r *run) replaceExec(p *pipeline, c *parser.Command, block int64, line int)
 	s := originOf(c, block)
 	s.asSent = false // the DISCARD is
 	p.batch.trace(s)
-	r.failHere(p.batch, fmt.Sprintf("EXEC not sent: line %d of its block was refused, so none of it ran", line))
+	r.failHere(p.batch, fmt.Sprintf("EXEC not sent: line %d of its transaction was refused, so none of it ran", line))
 	return r.cutFull(p)
 }
 
@@ -74,7 +74,7 @@ func (r *run) breakBlock() error {
 	}
 	r.discard(p.batch, b.Mark.N, b.Pos, parser.Discard)
 	p.batch.trace(origin{last: true, block: b.Mark.N})
-	r.failHere(p.batch, "MULTI without EXEC: its block was discarded at the end of the file")
+	r.failHere(p.batch, "MULTI without EXEC: its transaction was discarded at the end of the file")
 	return r.cutFull(p)
 }
 

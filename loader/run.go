@@ -7,6 +7,9 @@ import (
 	"io"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"respipe/loader/window"
 	"respipe/parser"
 )
 
@@ -70,10 +73,13 @@ type run struct {
 	leader     *pipeline // whose connection has been changed before the others; nil for none
 
 	saves checkpoints
-	tune  tuner
-	pace  pace
-	ticks *time.Ticker // of the stall clocks, nil for none
-	kinds Kinds
+	began time.Time
+	tune  *window.Tuner
+	pace  *window.Pace
+	// latencies are those of the batches, each counted for each of its commands.
+	latencies *hdrhistogram.Histogram
+	ticks     *time.Ticker // of the stall clocks, nil for none
+	kinds     Kinds
 }
 
 // Run loads what src gives into the server that cfg.Dial reaches. It returns
@@ -87,28 +93,27 @@ func Run(ctx context.Context, src Source, cfg Config) (*Report, error) {
 	if cfg.ExactlyOnce != nil {
 		return runExactly(ctx, src, cfg)
 	}
-	began := time.Now()
-	r := &run{ctx: ctx, done: ctx.Done(), src: src, cfg: cfg, db: cfg.DB, rep: &Report{}, mail: newMailbox()}
+	if cfg.OnCheckpoint == nil && cfg.WaitReplicas == 0 {
+		return runEngine(ctx, src, cfg)
+	}
+	r := &run{ctx: ctx, done: ctx.Done(), src: src, cfg: cfg, db: cfg.DB, rep: &Report{}, mail: newMailbox(), began: time.Now(), latencies: newLatencies()}
 	r.free.traced = cfg.KeepSource || cfg.KeepReplies != 0
 	r.backlog = newBacklog(cfg.WindowBytes)
 	if cfg.KeepReplies != 0 {
 		r.replySize = firstGuess
 	}
-	r.cut = int(min(batchBytes, max(cfg.WindowBytes/4, 1)))
-	if cfg.ByteRate > 0 {
-		r.cut = min(r.cut, max(1, int(float64(cfg.ByteRate)*smooth.Seconds())))
-	}
 	if cfg.Earlier.Next > 0 {
 		r.db, r.last = cfg.Earlier.DB, cfg.Earlier.Next-1
 		r.rep.EarlierRecords, r.rep.EarlierErrors = cfg.Earlier.Records, cfg.Earlier.Errors
 	}
-	defer func() { r.rep.Duration = time.Since(began) }()
+	defer func() { r.rep.Duration = time.Since(r.began) }()
 
 	g, err := r.connectFirst()
 	if err != nil {
 		return r.rep, err
 	}
-	r.tune, r.pace = newTuner(cfg.Window), newPace(cfg.Rate, cfg.ByteRate)
+	r.tune, r.pace = window.NewTuner(cfg.Window), window.NewPace(cfg.Rate, cfg.ByteRate)
+	r.cut = r.pace.MostBytes(int(min(batchBytes, max(cfg.WindowBytes/4, 1))))
 	if err := r.open(g); err != nil {
 		r.leaveAll()
 		return r.rep, err
@@ -141,7 +146,7 @@ func Run(ctx context.Context, src Source, cfg Config) (*Report, error) {
 	r.stillMaster()
 	r.leaveAll()
 	r.account()
-	r.rep.Window, r.rep.DelayP50, r.rep.DelayP99 = r.tune.window, delayAt(r.tune.delays, 50), delayAt(r.tune.delays, 99)
+	r.rep.Window, r.rep.DelayP50, r.rep.DelayP99 = r.tune.Window(), latencyAt(r.latencies, 50), latencyAt(r.latencies, 99)
 	for _, n := range r.nodes {
 		n.describe()
 	}
@@ -300,10 +305,10 @@ func (r *run) checkErrors() {
 
 // keepPace waits until the rates allow the batch.
 func (r *run) keepPace(b *Batch) error {
-	if r.pace == (pace{}) {
+	if r.pace == nil {
 		return nil
 	}
-	if wait := r.pace.reserve(time.Now(), b.due, len(b.resp)); wait > 0 {
+	if wait := r.pace.Reserve(time.Since(r.began), b.due, len(b.resp)); wait > 0 {
 		return r.sleep(wait)
 	}
 	return nil

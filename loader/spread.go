@@ -119,6 +119,11 @@ func differentSlots(a, b []byte) string {
 		quoteKey(a), parser.Slot(a), quoteKey(b), parser.Slot(b))
 }
 
+// otherSlot says why a command cannot stand in a transaction of a cluster.
+func otherSlot(of string, key []byte, slot int) string {
+	return fmt.Sprintf("key of another slot than the first one of %s: %s (slot %d, not %d)", of, quoteKey(key), parser.Slot(key), slot)
+}
+
 // quoteKey shows a key in a message.
 func quoteKey(key []byte) string {
 	if len(key) > 60 {
@@ -137,7 +142,7 @@ func (r *run) watch(c *parser.Command) error {
 	if other := r.otherKey(t.slot, t.keys); other != nil {
 		if t.owners != nil {
 			t.bad = c.Pos.Line
-			return r.refuseAt(c.N, c.Pos, fmt.Sprintf("key of another slot than the first one that is watched: %s (slot %d, not %d)",
+			return r.refuseAt(c.N, c.Pos, fmt.Sprintf("key of another slot than the first one of what is watched: %s (slot %d, not %d)",
 				quoteKey(other), parser.Slot(other), t.slot), originOf(c, 0))
 		}
 		if err := r.mix(); err != nil {
@@ -197,8 +202,7 @@ func (r *run) spreadInBlock(c *parser.Command) error {
 	}
 	if other := r.otherKey(t.slot, t.keys); other != nil {
 		if t.owners != nil {
-			return r.refuseAt(c.N, c.Pos, fmt.Sprintf("key of another slot than the first one of its block: %s (slot %d, not %d)",
-				quoteKey(other), parser.Slot(other), t.slot), originOf(c, 0))
+			return r.refuseAt(c.N, c.Pos, otherSlot("its transaction", other, t.slot), originOf(c, 0))
 		}
 		if err := r.mix(); err != nil {
 			return err

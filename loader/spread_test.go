@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"respipe/internal/redistest"
+	"respipe/loader/window"
 	"respipe/parser"
 )
 
@@ -109,7 +110,7 @@ func TestAnOpenBlockGoesOnBeforeARedo(t *testing.T) {
 func TestTheEndOfABlockGoesBeforeARedo(t *testing.T) {
 	ours, theirs := tcpPair(t)
 	go io.Copy(io.Discard, theirs)
-	r := &run{mail: newMailbox(), tune: newTuner(10), backlog: newBacklog(1 << 20)}
+	r := &run{mail: newMailbox(), tune: window.NewTuner(10), backlog: newBacklog(1 << 20)}
 	open := &pipeline{node: &node{}, sentOpen: true}
 	open.conn = newConn(ours, open, r)
 	defer open.conn.close()

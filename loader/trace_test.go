@@ -59,7 +59,7 @@ func TestSeveralCommands(t *testing.T) {
 				cfg.Window, cfg.Connections, cfg.KeepSource = window, connections, true
 				commands := 0
 				seen := map[string]int{}
-				cfg.OnSettled = func(b *Batch) error {
+				cfg.OnSettled = func(b Completed) error {
 					for i := range b.Len() {
 						index, last := b.Index(i)
 						if want := fmt.Sprintf("record %d", b.N(i)); b.Outcome(i) == Ran && string(b.Src(i)) != want || last != (index == counters-1) {
@@ -140,11 +140,11 @@ func TestOutcomes(t *testing.T) {
 			cfg := config(dialer(m))
 			cfg.Window, cfg.KeepSource = window, true
 			told := map[int64]string{}
-			cfg.OnSettled = func(b *Batch) error {
+			cfg.OnSettled = func(b Completed) error {
 				for i := range b.Len() {
 					if o := b.Outcome(i); o != Elsewhere {
 						told[b.N(i)] += map[Outcome]string{Ran: "ran", Failed: "failed", NotRun: "notrun", Unknown: "unknown", NotSent: "notsent"}[o]
-						if b.Class(i) == parser.Discard && b.places[i].flags&own != 0 {
+						if b.Class(i) == parser.Discard && b.N(i) == b.Block(i) {
 							told[b.N(i)] = strings.TrimSuffix(told[b.N(i)], "failed") // the error of a block without an end, at its MULTI
 						}
 					}

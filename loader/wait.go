@@ -21,7 +21,7 @@ func (r *run) await(ready <-chan []byte) (chunk []byte, ok bool, err error) {
 		}
 		chunk, ok, came := r.wait(ready)
 		if came {
-			r.tune.starved += time.Since(began)
+			r.tune.Starved(time.Since(began))
 			return chunk, ok, nil
 		}
 		if err := r.proceed(); err != nil {
@@ -109,9 +109,10 @@ func (r *run) handle(p *pipeline, e event) {
 	switch e.kind {
 	case answered:
 		p.unanswered -= e.b.due
-		r.tune.answered(e.b, e.at)
+		r.tune.Answered(e.b.phase, e.b.sent.Sub(r.began), e.at.Sub(r.began), e.b.due)
+		r.latencies.RecordValues(e.at.Sub(e.b.sent).Microseconds(), int64(e.b.due))
 		r.expectReplies(p, e.b)
-		p.node.delays.RecordValues(e.at.Sub(e.b.sent).Microseconds(), int64(e.b.due))
+		p.node.latencies.RecordValues(e.at.Sub(e.b.sent).Microseconds(), int64(e.b.due))
 		p.node.report.Replies += int64(e.b.due - e.b.owned)
 		r.rep.Replies += int64(e.b.due - e.b.owned)
 		if r.leader == nil || r.leader == p {
