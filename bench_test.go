@@ -82,7 +82,7 @@ func (w *workbench) buildPrograms(b *testing.B) {
 
 // helpers are programs that the benchmarks run in processes of their own: the
 // test binary, when it is called so.
-var helpers = map[string]func(){"sink": beSink, "go-redis": beGoRedis}
+var helpers = map[string]func(){"sink": beSink, "sink-cluster": beCluster, "go-redis": beGoRedis}
 
 func init() {
 	if help, ok := helpers[filepath.Base(os.Args[0])]; ok {

@@ -43,6 +43,7 @@ func (w *workbench) load(b *testing.B) {
 	w.atMost(0.50, "×", "the same, client CPU", median(took[respipeRESP], cpuTimeOf)/median(took[cliRESP], cpuTimeOf))
 	w.atLeast(0.80, "×", "exactly once, rate beside `--window max`", median(took[respipeRESP], wallOf)/median(took[respipeOnce], wallOf))
 	w.atMost(0.80, "×", "text commands, wall time beside `redis-cli --pipe`", median(took[respipeText], wallOf)/text)
+	w.atMost(0.75, "×", "the same, client CPU", median(took[respipeText], cpuTimeOf)/median(took[cliText], cpuTimeOf))
 }
 
 func wallOf(f figures) float64    { return f.wall.Seconds() }

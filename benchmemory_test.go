@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -39,12 +42,14 @@ func (w *workbench) memory(b *testing.B) {
 		{name: "n", feed: feedFiles(one)},
 		{name: "ten-n", feed: feedFiles(slices.Repeat([]string{one}, 10)...)},
 		{name: "window-100000", args: []string{"--window", "100000"}, feed: feedFiles(one)},
+		{name: "errors", feed: feedUnknown, fails: true},
+		{name: "nodes", port: startSink(b, "sink-cluster"), feed: feedFiles(one)},
 		{name: "100MB-resp", feed: feedRecord(set, "\r\n")},
 		{name: "100MB-csv", args: []string{"--type", "string", "--key", "{id}", "--value", "{v}"}, feed: feedRecord("id,v\nbig,", "\n")},
 	}
 	for range rounds {
 		for _, way := range ways {
-			way.runs = append(way.runs, way.run(b, server.Port))
+			way.runs = append(way.runs, way.run(b, cmp.Or(way.port, server.Port)))
 		}
 	}
 	for _, way := range ways {
@@ -56,17 +61,20 @@ func (w *workbench) memory(b *testing.B) {
 	}
 	above := func(way *fed) float64 { return median(way.runs, memoryOf) - median(ways[0].runs, memoryOf) }
 	w.atMost(32, "MiB", fmt.Sprintf("resident memory above an empty load: %d records, %d records, `--window 100000`", w.n, 10*w.n), above(ways[1]), above(ways[2]), above(ways[3]))
-	w.atMost(32+5*hundredMB/(1<<20), "MiB", "the same: a record of 100 MB in RESP, in CSV", above(ways[4]), above(ways[5]))
+	w.atMost(32, "MiB", fmt.Sprintf("the same: a million different errors, a cluster of %d nodes", sinkNodes), above(ways[4]), above(ways[5]))
+	w.atMost(32+5*hundredMB/(1<<20), "MiB", "the same: a record of 100 MB in RESP, in CSV", above(ways[6]), above(ways[7]))
 	growth := median(ways[2].runs, secondsOf) / median(ways[1].runs, secondsOf)
 	w.atMost(11, "×", fmt.Sprintf("time of %d records beside %d", 10*w.n, w.n), growth)
 }
 
 // fed is one load that is fed through a pipe.
 type fed struct {
-	name string
-	args []string
-	feed func(io.Writer) error
-	runs []usage
+	name  string
+	args  []string
+	feed  func(io.Writer) error
+	port  string // of a server of its own
+	fails bool   // commands are refused
+	runs  []usage
 }
 
 // run looks at the memory when all was written and had time to be read.
@@ -87,7 +95,7 @@ func (f *fed) run(b *testing.B, port string) (u usage) {
 	if err == nil {
 		err = cmd.Wait()
 	}
-	if err != nil {
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !(f.fails && exited) {
 		b.Fatalf("%q: %v", cmd.Args, err)
 	}
 	return u
@@ -109,6 +117,15 @@ func feedFiles(names ...string) func(io.Writer) error {
 		}
 		return nil
 	}
+}
+
+// feedUnknown feeds a million commands that no server has, each another one.
+func feedUnknown(out io.Writer) error {
+	lines := bufio.NewWriter(out)
+	for i := range 1_000_000 {
+		fmt.Fprintf(lines, "FROB%d x\n", i)
+	}
+	return lines.Flush()
 }
 
 // feedRecord feeds 100 MB with something before and behind.

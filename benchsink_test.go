@@ -9,12 +9,14 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"respipe/parser"
 )
 
 // sink loads into a server that only counts and answers. It has one core, and
 // each client the other, so that what is measured is the client's own work.
 func (w *workbench) sink(b *testing.B) {
-	port := startSink(b)
+	port := startSink(b, "sink")
 	alone := func(c contender) *contender {
 		c.args = append([]string{"taskset", "-c", "1"}, c.args...)
 		return &c
@@ -34,9 +36,9 @@ func (w *workbench) sink(b *testing.B) {
 	w.atLeast(1, "M/s", "the same: JSON lines of five fields, one core", million(others[1]))
 }
 
-// startSink starts the sink in a process of its own and returns its port.
-func startSink(b *testing.B) (port string) {
-	cmd := exec.Command("taskset", "-c", "0", "sink")
+// startSink starts a sink in a process of its own and returns its port.
+func startSink(b *testing.B, name string) (port string) {
+	cmd := exec.Command("taskset", "-c", "0", name)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -60,22 +62,63 @@ func startSink(b *testing.B) (port string) {
 // and echoes what ECHO says, by which redis-cli --pipe knows the end. It passes
 // over the empty line that redis-cli sends before.
 func beSink() {
+	l := listen()
+	fmt.Println(portOf(l))
+	accept(l, appendAnswer)
+}
+
+const sinkNodes = 100
+
+// beCluster is a cluster of nodes that are sinks; it prints the port of one.
+func beCluster() {
+	var nodes []net.Listener
+	slots := fmt.Appendf(nil, "*%d\r\n", sinkNodes)
+	for i := range sinkNodes {
+		nodes = append(nodes, listen())
+		first, last := parser.Slots*i/sinkNodes, parser.Slots*(i+1)/sinkNodes-1
+		slots = fmt.Appendf(slots, "*3\r\n:%d\r\n:%d\r\n*3\r\n$9\r\n127.0.0.1\r\n:%s\r\n$1\r\nn\r\n", first, last, portOf(nodes[i]))
+	}
+	answer := func(replies, request []byte) []byte {
+		switch {
+		case bytes.HasPrefix(request, []byte("*2\r\n$7\r\nCLUSTER\r\n$5\r\nSLOTS")):
+			return append(replies, slots...)
+		case bytes.HasPrefix(request, []byte("*1\r\n$4\r\nINFO\r\n")):
+			return append(replies, "$31\r\nredis_mode:cluster\r\nrole:master\r\n"...)
+		}
+		return appendAnswer(replies, request)
+	}
+	fmt.Println(portOf(nodes[0]))
+	for _, l := range nodes[1:] {
+		go accept(l, answer)
+	}
+	accept(nodes[0], answer)
+}
+
+func listen() net.Listener {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		log.Fatal(err)
 	}
+	return l
+}
+
+func portOf(l net.Listener) string {
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	fmt.Println(port)
+	return port
+}
+
+// accept swallows what comes on the connections to a listener.
+func accept(l net.Listener, answer func(replies, request []byte) []byte) {
 	for {
 		conn, err := l.Accept()
 		if err != nil {
 			log.Fatal(err)
 		}
-		go swallow(conn)
+		go swallow(conn, answer)
 	}
 }
 
-func swallow(conn net.Conn) {
+func swallow(conn net.Conn, answer func(replies, request []byte) []byte) {
 	defer conn.Close()
 	requests, have := make([]byte, 256<<10), 0
 	var replies []byte
@@ -88,7 +131,7 @@ func swallow(conn net.Conn) {
 		replies = replies[:0]
 		rest := requests[:have]
 		for size := requestSize(rest); size > 0; size = requestSize(rest) {
-			replies = appendAnswer(replies, rest[:size])
+			replies = answer(replies, rest[:size])
 			rest = rest[size:]
 		}
 		if _, err := conn.Write(replies); err != nil {
