@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"runtime"
 	"strings"
@@ -72,13 +73,16 @@ func sink(t testing.TB, size int) func(context.Context) (net.Conn, error) {
 }
 
 func TestNoAllocationPerCommand(t *testing.T) {
-	load := func(n int64, window int, keep bool) uint64 {
+	const plain, kept, checkpoints = 0, 1, 2
+	load := func(n int64, window, way int) uint64 {
 		src := repeated(n, "SET", "key:123456", "value-of-some-length")
 		cfg := config(sink(t, len(parser.AppendCommand(nil, src.command.Args))))
 		cfg.Window = window
-		if keep {
+		if way >= kept {
 			src.command.Src = []byte("123456,value-of-some-length")
 			cfg.KeepSource, cfg.KeepReplies = true, 100
+		}
+		if way == checkpoints {
 			cfg.OnCheckpoint = func(Checkpoint) error { return nil }
 		}
 		var before, after runtime.MemStats
@@ -92,14 +96,20 @@ func TestNoAllocationPerCommand(t *testing.T) {
 	}
 	const more = 200_000
 	for _, window := range []int{0, 100, 1000, 100_000} {
-		for _, keep := range []bool{false, true} {
+		for _, way := range []int{plain, kept, checkpoints} {
 			few := int64(1000)
-			if keep {
+			if way >= kept {
 				few = 100_000 // or the first replies of each batch would count
 			}
-			small, large := load(few, window, keep), load(few+more, window, keep)
-			if large > small+more/100 {
-				t.Errorf("window %d, all kept: %v: %d more commands take %d more allocations", window, keep, more, large-small)
+			least := uint64(math.MaxUint64)
+			for range 3 { // a machine that is busy makes many small batches of them
+				small, large := load(few, window, way), load(few+more, window, way)
+				if least = min(least, max(large, small)-small); least <= more/100 {
+					break
+				}
+			}
+			if least > more/100 {
+				t.Errorf("window %d, way %d: %d more commands take %d more allocations", window, way, more, least)
 			}
 		}
 	}
