@@ -119,11 +119,12 @@ var kept = []struct {
 	{174020, "a WATCH on the node that imports its slot"},
 	{180572, "a command of our own that was left in flight by a repair without time"},
 	{297650, "an EXEC that waited for what was put off until it"},
-	{9364153, "an EXEC that waited for what a hold had queued behind it"},
-	{17392245, "copies of one command counted as a row of errors"},
+	{346919, "a transaction sent in parts before its slot was known"},
 	{3172023, "a type that the transaction itself had left, before it ran again"},
 	{7313415, "an UNWATCH of our own behind what may be lost"},
-	{346919, "a transaction sent in parts before its slot was known"},
+	{9364153, "an EXEC that waited for what a hold had queued behind it"},
+	{10753689, "a connection to a node without slots that was lost, and not fenced when it was needed again"},
+	{17392245, "copies of one command counted as a row of errors"},
 }
 
 func TestKeptSeeds(t *testing.T) {

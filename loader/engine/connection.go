@@ -192,12 +192,12 @@ func (p *pool) close(c *connection) {
 	c.phase, c.unanswered, c.silence = down, 0, silence{}
 }
 
-// leave closes the connections to nodes that have no slot any more.
+// leave closes the connections to nodes that have no slot any more. Those that
+// were lost are ended if the node is needed again.
 func (p *pool) leave() {
 	for _, c := range p.conns {
 		if c.node.away {
 			p.close(c)
-			c.unfenced = nil
 		}
 	}
 }
